@@ -1,0 +1,50 @@
+"""Every exception Shardwright raises on purpose, and what each one asks of you.
+
+    ShardwrightError
+    ├── CronError (ValueError)        a schedule that cannot be read: the field and the reason
+    ├── ConfigError (ValueError)      a job's settings that cannot be: every fault at once
+    ├── MissingExtra (ImportError)    an optional part that is not installed: which one, and how to get it
+    └── RegistryError                 the shared registry cannot be used
+        ├── RegistryUrlError (ValueError)   the address is not one we understand
+        ├── Unreachable                     nobody answers there
+        ├── NotAllowed                      somebody answers, and does not let us in
+        └── Unsuitable                      the place cannot hold a registry (file system, permissions, schema)
+
+A write that is refused because the world moved on is not an error: it is an outcome.
+"""
+
+
+class ShardwrightError(Exception):
+    """The root of them all."""
+
+
+class CronError(ShardwrightError, ValueError):
+    """A schedule that cannot be read."""
+
+
+class ConfigError(ShardwrightError, ValueError):
+    """A job's settings that cannot be."""
+
+
+class MissingExtra(ShardwrightError, ImportError):  # noqa: N818 - it names a thing, as ImportError's kin do
+    """An optional part of Shardwright that is not installed."""
+
+
+class RegistryError(ShardwrightError):
+    """The shared registry cannot be used."""
+
+
+class RegistryUrlError(RegistryError, ValueError):
+    """A registry address that is not one we understand."""
+
+
+class Unreachable(RegistryError):  # noqa: N818
+    """Nobody answers at the registry's address."""
+
+
+class NotAllowed(RegistryError):  # noqa: N818
+    """The registry answers and does not let us in."""
+
+
+class Unsuitable(RegistryError):  # noqa: N818
+    """The place cannot hold a registry."""
