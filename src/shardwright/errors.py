@@ -26,7 +26,7 @@ class ConfigError(ShardwrightError, ValueError):
     """A job's settings that cannot be."""
 
 
-class MissingExtra(ShardwrightError, ImportError):  # noqa: N818 - it names a thing, as ImportError's kin do
+class MissingExtra(ShardwrightError, ImportError):
     """An optional part of Shardwright that is not installed."""
 
 
@@ -38,13 +38,13 @@ class RegistryUrlError(RegistryError, ValueError):
     """A registry address that is not one we understand."""
 
 
-class Unreachable(RegistryError):  # noqa: N818
+class Unreachable(RegistryError):
     """Nobody answers at the registry's address."""
 
 
-class NotAllowed(RegistryError):  # noqa: N818
+class NotAllowed(RegistryError):
     """The registry answers and does not let us in."""
 
 
-class Unsuitable(RegistryError):  # noqa: N818
+class Unsuitable(RegistryError):
     """The place cannot hold a registry."""

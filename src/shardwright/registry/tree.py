@@ -1,0 +1,258 @@
+"""The tree: what this process knows of the nodes below one path, kept from changes as they come.
+
+A `Tree` answers questions and is handed to decisions; a `Mirror` is the same thing in the hands of the
+driver that keeps it. Both belong to the one thread that pumps the registry, so nothing is copied and
+nothing is locked. Paths are relative to the mirrored one, which is itself the empty path.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+#: How many vanished paths are remembered for `since`; beyond that the oldest half is forgotten.
+_REMEMBERED = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node as it was read: its data, how often it was set, whose session it goes with, and which
+    commits made it and last wrote it."""
+
+    data: str
+    version: int
+    owner: str
+    made: int
+    written: int
+
+
+class Unread(LookupError):
+    """The node is there and what it holds is not known here yet: read it, then look again."""
+
+    def __init__(self, root: str, paths: Sequence[str]) -> None:
+        super().__init__(f"not read yet below {root}: {', '.join(paths)}")
+        self.paths = tuple(_join(root, path) for path in paths)
+        """The full paths to read."""
+
+
+class _Entry:
+    """One known node: what it last held, whether that still holds, its children in order, since when."""
+
+    __slots__ = ("fresh", "names", "node", "since")
+
+    def __init__(self, node: Node | None, since: float) -> None:
+        self.node = node
+        self.fresh = node is not None
+        self.names: list[str] = []
+        self.since = since
+
+
+class Tree:
+    """Questions about the nodes below one path. Each costs a look-up, whatever the size of the tree."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.synced = False
+        """Whether the mirror is complete; it is not before the first load and while cut off."""
+        self.changes = 0
+        """Grows with every change, so that whoever saw the same count has missed nothing."""
+        self._entries: dict[str, _Entry] = {}
+        self._gone: dict[str, float] = {}
+        self._synced_at = 0.0
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<Tree {self.root}: {len(self._entries)} nodes{'' if self.synced else ', not synced'}>"
+
+    def children(self, path: str) -> Sequence[str]:
+        """The names directly below a path, sorted; empty where the path is not there."""
+        entry = self._entries.get(path)
+        return entry.names if entry is not None else ()
+
+    def node(self, path: str) -> Node:
+        """All that is known of a node. Raises KeyError where it is absent, Unread where it must be read."""
+        entry = self._entries[path]
+        if entry.node is None or not entry.fresh:
+            raise Unread(self.root, [path])
+        return entry.node
+
+    def get(self, path: str) -> str | None:
+        """The data of a node, or None where it is absent."""
+        return self.node(path).data if path in self._entries else None
+
+    def version(self, path: str) -> int:
+        return self.node(path).version
+
+    def owner(self, path: str) -> str:
+        """The id of the session an ephemeral node goes with; empty for a persistent one."""
+        return self.node(path).owner
+
+    def need(self, paths: Iterable[str]) -> None:
+        """Ask for several nodes at once: raises Unread naming all that must be read first."""
+        unread = [
+            path for path in paths if (entry := self._entries.get(path)) is not None and not entry.fresh
+        ]
+        if unread:
+            raise Unread(self.root, unread)
+
+    def since(self, path: str) -> float:
+        """The boot clock when the node appeared here, or when it vanished; for a path never seen, when
+        the mirror last became complete. After a time of being cut off absence counts anew."""
+        entry = self._entries.get(path)
+        if entry is not None:
+            return entry.since
+        return self._gone.get(path, self._synced_at)
+
+
+class Mirror(Tree):
+    """A tree as its driver sees it: told of changes in the order in which they happened."""
+
+    def put(self, path: str, node: Node, now: float) -> None:
+        """The node is there and holds this."""
+        entry = self._entries.get(path)
+        if entry is None:
+            self.changes += 1
+            self._add(path, node, now)
+            return
+        if entry.fresh and entry.node == node:
+            return
+        self.changes += 1
+        if entry.node is not None and node.made != entry.node.made:
+            entry.since = now
+        entry.node = node
+        entry.fresh = True
+
+    def stale(self, path: str, now: float) -> None:
+        """The node was made or changed by somebody, and what it holds now was not told."""
+        self.changes += 1
+        entry = self._entries.get(path)
+        if entry is None:
+            self._add(path, None, now)
+        else:
+            entry.fresh = False
+
+    def drop(self, path: str, now: float) -> None:
+        """The node is gone, and all below it."""
+        entry = self._entries.get(path)
+        if entry is None:
+            return
+        self.changes += 1
+        if path:
+            parent, _, name = path.rpartition("/")
+            names = self._entries[parent].names
+            del names[bisect_left(names, name)]
+        self._forget(path, entry, now)
+        if len(self._gone) > _REMEMBERED:
+            for old in list(self._gone)[: _REMEMBERED // 2]:
+                del self._gone[old]
+
+    def keep_only(self, path: str, names: Iterable[str], now: float) -> list[str]:
+        """These are the node's children now; gives back the paths that were not known before."""
+        entry = self._entries[path]
+        present = set(names)
+        for name in [known for known in entry.names if known not in present]:
+            self.drop(below(path, name), now)
+        new = sorted(present.difference(entry.names))
+        for name in new:
+            self.stale(below(path, name), now)
+        return [below(path, name) for name in new]
+
+    def suspend(self) -> None:
+        """From here on changes may be missed."""
+        if self.synced:
+            self.synced = False
+            self.changes += 1
+
+    def complete(self, now: float) -> None:
+        """Everything is known again. What is absent is counted as absent from now: it may have come and
+        gone while nobody looked."""
+        self.synced = True
+        self.changes += 1
+        self._synced_at = now
+        self._gone.clear()
+
+    def _add(self, path: str, node: Node | None, now: float) -> None:
+        self._entries[path] = _Entry(node, now)
+        self._gone.pop(path, None)
+        if not path:
+            return
+        parent, _, name = path.rpartition("/")
+        above = self._entries.get(parent)
+        if above is None:
+            # A child cannot be without its parent: we only have not been told of that one yet.
+            self._add(parent, None, now)
+            above = self._entries[parent]
+        at = bisect_left(above.names, name)
+        above.names.insert(at, name)
+
+    def _forget(self, path: str, entry: _Entry, now: float) -> None:
+        for name in entry.names:
+            child = below(path, name)
+            self._forget(child, self._entries[child], now)
+        del self._entries[path]
+        self._gone.pop(path, None)
+        self._gone[path] = now
+
+
+class Mirrors:
+    """All the mirrors a registry keeps, found by the paths that change."""
+
+    def __init__(self) -> None:
+        self._by_root: dict[str, Mirror] = {}
+
+    def __iter__(self) -> Iterator[Mirror]:
+        return iter(self._by_root.values())
+
+    def __len__(self) -> int:
+        return len(self._by_root)
+
+    def get(self, root: str) -> Mirror | None:
+        return self._by_root.get(root)
+
+    def add(self, root: str) -> Mirror:
+        mirror = self._by_root[root] = Mirror(root)
+        return mirror
+
+    def remove(self, root: str) -> None:
+        self._by_root.pop(root, None)
+
+    def over(self, path: str) -> Iterator[tuple[Mirror, str]]:
+        """Every mirror that holds the path, with the path as that mirror says it."""
+        at = path
+        while True:
+            mirror = self._by_root.get(at)
+            if mirror is not None:
+                yield mirror, path[len(at) + (at != "/") :] if path != at else ""
+            if at in ("/", ""):
+                return
+            at = at.rpartition("/")[0] or "/"
+
+    def tell(self, path: str, node: Node | None, now: float) -> None:
+        """A node was written by us or read: it holds this, or it is not there."""
+        for mirror, relative in self.over(path):
+            if node is None:
+                mirror.drop(relative, now)
+            else:
+                mirror.put(relative, node, now)
+
+
+def below(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name
+
+
+def _join(root: str, path: str) -> str:
+    if not path:
+        return root
+    return f"{root}/{path}" if root != "/" else f"/{path}"
+
+
+def snapshot(tree: Tree) -> Mapping[str, Node]:
+    """Every node that was read, by its path: for tests, dumps and comparisons."""
+    return {path: tree.node(path) for path in sorted(tree)}

@@ -1,0 +1,145 @@
+"""Addresses of registries: one line of text that says where the tree is kept and how to get in.
+
+memory://[name][/namespace]
+sqlite:///absolute/path.db[?namespace=…&session_timeout=10s&end_stopped=true]
+zookeeper://[user:password@]host[:port],…[/name/space][?session_timeout=10s&auth=digest|sasl&tls_ca=…]
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from ..errors import MissingExtra, RegistryUrlError
+
+if TYPE_CHECKING:
+    from .driver import Driver
+    from .memory import Store
+
+DEFAULT_NAMESPACE = "/shardwright"
+
+_STORES: "dict[str, Store]" = {}
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+@dataclass(frozen=True)
+class Address:
+    """An address taken apart. The password is kept out of everything that is printed."""
+
+    scheme: str
+    hosts: str
+    path: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        who = f"{self.user}:***@" if self.user is not None else ""
+        return f"{self.scheme}://{who}{self.hosts}{self.path}"
+
+    def seconds(self, option: str, default: float) -> float:
+        """A length of time such as `10s`, `1.5s`, `500ms` or `2m`."""
+        text = self.options.get(option)
+        if text is None:
+            return default
+        unit = next((unit for unit in _UNITS if text.endswith(unit)), "")
+        number = text.removesuffix(unit)
+        try:
+            seconds = float(number) * _UNITS.get(unit, 1.0)
+        except ValueError:
+            seconds = -1.0
+        if not 0.0 < seconds < 1e6:
+            raise RegistryUrlError(f"{self}: {option}={text!r} is not a length of time such as 10s or 500ms")
+        return seconds
+
+    def yes(self, option: str, default: bool = False) -> bool:
+        text = self.options.get(option)
+        if text is None:
+            return default
+        if text.lower() not in ("true", "false", "yes", "no", "1", "0"):
+            raise RegistryUrlError(f"{self}: {option}={text!r} must be true or false")
+        return text.lower() in ("true", "yes", "1")
+
+    def only(self, *known: str) -> None:
+        """Raise where an option is not one of these."""
+        for option in self.options:
+            if option not in known:
+                raise RegistryUrlError(f"{self}: there is no option {option!r}; there are {', '.join(known)}")
+
+
+def parse(url: str) -> Address:
+    """Take an address apart, or say what is wrong with it. Never repeats a password."""
+    scheme, mark, _ = url.partition("://")
+    if not mark or not scheme.isalnum():
+        raise RegistryUrlError(
+            "a registry's address begins with memory://, sqlite:/// or zookeeper://, "
+            f"for example sqlite:///var/lib/app/registry.db; this one begins with {url[:10].split('@')[0]!r}"
+        )
+    parts = urlsplit(url)
+    credentials, _, hosts = parts.netloc.rpartition("@")
+    user, colon, password = credentials.partition(":")
+    if credentials and not (user and colon and password):
+        raise RegistryUrlError(f"{scheme}://…@{hosts}: credentials are written as user:password@")
+    try:
+        options = parse_qsl(parts.query, strict_parsing=True, keep_blank_values=True) if parts.query else []
+    except ValueError as wrong:
+        raise RegistryUrlError(
+            f"{scheme}://{hosts}{parts.path}: options are written as ?name=value&name=value"
+        ) from wrong
+    return Address(
+        scheme.lower(),
+        hosts,
+        unquote(parts.path),
+        unquote(user) if credentials else None,
+        unquote(password) if credentials else None,
+        dict(options),
+    )
+
+
+def connect(url: str, *, patience: float = 10.0) -> "Driver":
+    """Open the registry at an address, and wait until it answers.
+
+    `patience` is how long any answer is waited for before it is given up on.
+    """
+    address = parse(url)
+    match address.scheme:
+        case "memory":
+            return _memory(address, patience)
+        case "sqlite":
+            from . import sqlite
+
+            return sqlite.open_at(address, patience)
+        case "zookeeper" | "zk":
+            try:
+                from . import zookeeper
+            except ModuleNotFoundError as missing:
+                if missing.name is None or missing.name.split(".")[0] != "kazoo":
+                    raise
+                raise MissingExtra(
+                    "ZooKeeper needs the extra 'zookeeper': pip install 'shardwright[zookeeper]'"
+                ) from missing
+            return zookeeper.open_at(address, patience)
+    raise RegistryUrlError(
+        f"{address}: there is no registry called {address.scheme!r}; there are memory, sqlite, zookeeper"
+    )
+
+
+def namespace_of(text: str) -> str:
+    """A namespace as a path: `prod`, `/prod/eu`; the default where none is named."""
+    inner = text.strip("/")
+    return f"/{inner}" if inner else DEFAULT_NAMESPACE
+
+
+def _memory(address: Address, patience: float) -> "Driver":
+    """A name is shared within this process, so that replicas in one test find each other; without one
+    the store is nobody else's."""
+    from .memory import Store
+
+    address.only("session_timeout")
+    store = _STORES.setdefault(address.hosts, Store()) if address.hosts else Store()
+    return store.connect(
+        namespace=namespace_of(address.path),
+        timeout=address.seconds("session_timeout", 10.0),
+        patience=patience,
+    )

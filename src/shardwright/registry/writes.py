@@ -1,0 +1,188 @@
+"""Writes: what a commit may hold, and how it may end.
+
+A commit is a handful of writes that land together or not at all. `Require` and `Forbid` are guards:
+they look at the tree as it was before the commit; the others change it, in the order given. Versions
+are all that can be required of a node, because that is all ZooKeeper can check, and a node that was
+deleted and made again starts at version 0 there: a version is exact only for nodes that are never
+re-made under one name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: The largest commit every driver takes: what a ZooKeeper server reads unless it was told otherwise.
+LARGEST = 0xFFFFF
+
+#: About what one write costs on the wire besides its path and data.
+_OVERHEAD = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Add a node that must not be there yet; missing parents are made along with it.
+
+    An ephemeral node goes with the session that made it and has no children. A sequential one gets a
+    ten-digit number appended that is greater than those of its living siblings.
+    """
+
+    path: str
+    data: str = ""
+    ephemeral: bool = False
+    sequential: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Give a node that is there new data; its version grows by one."""
+
+    path: str
+    data: str = ""
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove a node that is there; one with children only if asked to take all below it too."""
+
+    path: str
+    version: int | None = None
+    recursive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Require:
+    """Go on only while the node is there, at this version if one is named."""
+
+    path: str
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forbid:
+    """Go on only while the node is not there."""
+
+    path: str
+
+
+Write = Create | Put | Delete | Require | Forbid
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The commit is in the tree. Its number is greater than that of every commit before it, for ever."""
+
+    number: int
+    names: tuple[str, ...] = ()
+    """The full paths that sequential creates were given, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The commit is not in the tree and never will be."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nobody can say: the commit may have landed, or may still. Look at the tree to find out."""
+
+    why: str
+
+
+Outcome = Landed | Refused | Unknown
+
+
+def protected(name: str, token: str) -> str:
+    """A name for a sequential create that its maker finds again after an unknown outcome.
+
+    Curator's form: whoever made `_c_<token>-latch-` looks for a child that begins so before making another.
+
+    >>> protected("latch-", "6d2c")
+    '_c_6d2c-latch-'
+    """
+    return f"_c_{token}-{name}"
+
+
+def check_path(path: str) -> None:
+    """Raise where the text cannot be a node's path."""
+    if path == "/":
+        return
+    if not path.startswith("/") or path.endswith("/"):
+        raise ValueError(f"the path {path!r} must begin with a slash and not end with one")
+    for segment in path[1:].split("/"):
+        if segment in ("", ".", ".."):
+            raise ValueError(f"the path {path!r} has a part that is empty or only dots")
+    if not path.isprintable() and any(char < " " or "\x7f" <= char <= "\x9f" for char in path):
+        raise ValueError(f"the path {path!r} has a control character")
+
+
+def in_order(writes: Sequence[Write]) -> tuple[Write, ...]:
+    """The writes with their guards first, after a check that they do not contradict each other.
+
+    Contradictions are mistakes of the caller, not of the world, so they raise.
+    """
+    if not writes:
+        raise ValueError("a commit needs at least one write")
+    changed: dict[str, Write] = {}
+    razed: set[str] = set()
+    guards: list[Write] = []
+    effects: list[Write] = []
+    for write in writes:
+        check_path(write.path)
+        if isinstance(write, Require | Forbid):
+            guards.append(write)
+            continue
+        if write.path == "/":
+            raise ValueError("the root itself cannot be written")
+        effects.append(write)
+        before = changed.get(write.path)
+        if before is not None and not (isinstance(before, Delete) and isinstance(write, Create)):
+            raise ValueError(f"one commit writes {write.path!r} twice")
+        changed[write.path] = write
+        if isinstance(write, Delete):
+            razed.add(write.path)
+        else:
+            razed.discard(write.path)
+    if razed and len(effects) > 1:
+        for write in effects:
+            gone = next((path for path in _above(write.path) if path in razed), None)
+            if gone is not None and not isinstance(write, Delete):
+                raise ValueError(f"one commit writes {write.path!r} and takes {gone!r} away")
+    return (*guards, *effects)
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(2, len(parts))]
+
+
+def parents(path: str) -> list[str]:
+    """All the nodes a node stands on, the topmost first, without the root.
+
+    >>> parents("/a/b/c")
+    ['/a', '/a/b']
+    """
+    return _above(path)
+
+
+def weight(writes: Sequence[Write]) -> int:
+    """About how many bytes the commit takes on the wire; never less than it really does."""
+    total = 0
+    for write in writes:
+        total += (
+            _OVERHEAD
+            + 2 * len(write.path.encode())
+            + len(getattr(write, "data", "").encode("utf-8", "surrogateescape"))
+        )
+    return total
+
+
+def too_large(writes: Sequence[Write], largest: int) -> Refused | None:
+    """Say so here and now: a server would drop the whole connection over it."""
+    size = weight(writes)
+    if size <= largest:
+        return None
+    return Refused(
+        f"the commit takes about {size:,} bytes and the registry takes at most {largest:,}: split it"
+    )
