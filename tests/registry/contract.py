@@ -286,6 +286,7 @@ class Contract:
     def test_a_commit_too_large_for_the_server_is_refused_here_with_a_sentence(
         self, registry: Registry
     ) -> None:
+        land(registry, Create("/contract"))
         half = "x" * (registry.largest // 2)
         before = registry.session()
         why = refuse(

@@ -1,6 +1,7 @@
 """The registry: a small tree of text nodes that every process of a cluster shares.
 
-    words        Create, Put, Delete, Require, Forbid: what a commit holds; Landed, Refused, Unknown: how it ends
+    words        Create, Put, Delete, Require, Forbid: what a commit holds;
+                 Landed, Refused, Unknown: how it ends
     Tree         a live mirror of the nodes below one path, kept from changes
     Session      our tenure: ephemeral nodes go with it; how long it surely lasts, by our own clock
     Registry     what every driver offers: mirror, read, names, commit, session, now, close

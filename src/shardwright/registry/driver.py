@@ -3,8 +3,8 @@
 A driver's threads never touch a mirror or a future. They leave notes in the inbox, and the thread that
 owns the registry takes them out by `pump`, one after the other: so the state of the connection, what
 changed in the tree and how commits ended are told in the order in which they happened, and nothing
-needs a lock. All of a driver's public methods are the owner's to call, and only the owner's. `due` says when to pump at the latest although nobody rang, because a lease runs out or
-an answer is overdue.
+needs a lock. All of a driver's public methods are the owner's to call, and only the owner's. `due` says
+when to pump at the latest although nobody rang, because a lease runs out or an answer is overdue.
 """
 
 import heapq
@@ -41,12 +41,14 @@ class State(Enum):
 class Session:
     """One tenure in the registry: ephemeral nodes go when it ends, and its id never comes again."""
 
-    def __init__(self, id: str, clock: Clock, timeout: float, margin: float) -> None:
+    def __init__(
+        self, id: str, clock: Clock, timeout: float, margin: float, heard: float | None = None
+    ) -> None:
         self.id = id
         self.timeout = timeout
         self._clock = clock
         self._term = timeout * (1.0 - margin)
-        self._heard = clock.boot()
+        self._heard = clock.boot() if heard is None else heard
 
     def lease_left(self) -> float:
         """Seconds for which nobody else can hold us for dead, by our own clock and with a safety margin."""
@@ -125,6 +127,12 @@ class Driver(ABC):
         will; `Unknown` means it was given up on, may have landed and may still.
         """
 
+    def commit_all(
+        self, commits: Sequence[Sequence[Write]], *, patience: float | None = None
+    ) -> "list[Future[Outcome]]":
+        """Have several commits land, each by itself; they may share one transaction and so one number."""
+        return [self.commit(*writes, patience=patience) for writes in commits]
+
     @abstractmethod
     def now(self) -> datetime:
         """The registry's own time of day, as well as it can be told from here."""
@@ -187,6 +195,10 @@ class Driver(ABC):
     def _post(self, note: Callable[[], None]) -> None:
         """Leave something for the owner's thread to do. Any thread may."""
         self._inbox.append(note)
+        self.bell()
+
+    def _post_all(self, notes: Iterable[Callable[[], None]]) -> None:
+        self._inbox.extend(notes)
         self.bell()
 
     def _move(self, state: State) -> None:

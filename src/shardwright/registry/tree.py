@@ -5,9 +5,10 @@ driver that keeps it. Both belong to the one thread that pumps the registry, so 
 nothing is locked. Paths are relative to the mirrored one, which is itself the empty path.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 #: How many vanished paths are remembered for `since`; beyond that the oldest half is forgotten.
 _REMEMBERED = 20_000
@@ -57,7 +58,7 @@ class Tree:
         """Grows with every change, so that whoever saw the same count has missed nothing."""
         self._entries: dict[str, _Entry] = {}
         self._gone: dict[str, float] = {}
-        self._synced_at = 0.0
+        self._absent_since = 0.0
 
     def __contains__(self, path: str) -> bool:
         return path in self._entries
@@ -94,6 +95,10 @@ class Tree:
         """The id of the session an ephemeral node goes with; empty for a persistent one."""
         return self.node(path).owner
 
+    def full(self, path: str) -> str:
+        """The path as the registry says it."""
+        return _join(self.root, path)
+
     def need(self, paths: Iterable[str]) -> None:
         """Ask for several nodes at once: raises Unread naming all that must be read first."""
         unread = [
@@ -104,11 +109,12 @@ class Tree:
 
     def since(self, path: str) -> float:
         """The boot clock when the node appeared here, or when it vanished; for a path never seen, when
-        the mirror last became complete. After a time of being cut off absence counts anew."""
+        the mirror last became complete. After a time of being cut off absence counts anew, and it never
+        counts from earlier than the node vanished."""
         entry = self._entries.get(path)
         if entry is not None:
             return entry.since
-        return self._gone.get(path, self._synced_at)
+        return self._gone.get(path, self._absent_since)
 
 
 class Mirror(Tree):
@@ -148,10 +154,11 @@ class Mirror(Tree):
             parent, _, name = path.rpartition("/")
             names = self._entries[parent].names
             del names[bisect_left(names, name)]
-        self._forget(path, entry, now)
+        self._forget(path, now)
         if len(self._gone) > _REMEMBERED:
-            for old in list(self._gone)[: _REMEMBERED // 2]:
-                del self._gone[old]
+            # For what is forgotten absence counts from the last of it: rather too short than too long.
+            for old in list(islice(self._gone, len(self._gone) - _REMEMBERED // 2)):
+                self._absent_since = self._gone.pop(old)
 
     def keep_only(self, path: str, names: Iterable[str], now: float) -> list[str]:
         """These are the node's children now; gives back the paths that were not known before."""
@@ -175,30 +182,31 @@ class Mirror(Tree):
         gone while nobody looked."""
         self.synced = True
         self.changes += 1
-        self._synced_at = now
+        self._absent_since = now
         self._gone.clear()
 
     def _add(self, path: str, node: Node | None, now: float) -> None:
         self._entries[path] = _Entry(node, now)
         self._gone.pop(path, None)
-        if not path:
-            return
-        parent, _, name = path.rpartition("/")
-        above = self._entries.get(parent)
-        if above is None:
+        while path:
+            parent, _, name = path.rpartition("/")
+            above = self._entries.get(parent)
+            if above is not None:
+                insort(above.names, name)
+                return
             # A child cannot be without its parent: we only have not been told of that one yet.
-            self._add(parent, None, now)
-            above = self._entries[parent]
-        at = bisect_left(above.names, name)
-        above.names.insert(at, name)
+            above = self._entries[parent] = _Entry(None, now)
+            above.names.append(name)
+            self._gone.pop(parent, None)
+            path = parent
 
-    def _forget(self, path: str, entry: _Entry, now: float) -> None:
-        for name in entry.names:
-            child = below(path, name)
-            self._forget(child, self._entries[child], now)
-        del self._entries[path]
-        self._gone.pop(path, None)
-        self._gone[path] = now
+    def _forget(self, path: str, now: float) -> None:
+        doomed = [path]
+        while doomed:
+            gone = doomed.pop()
+            doomed.extend(below(gone, name) for name in self._entries.pop(gone).names)
+            self._gone.pop(gone, None)
+            self._gone[gone] = now
 
 
 class Mirrors:

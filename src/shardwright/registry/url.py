@@ -8,7 +8,7 @@ zookeeper://[user:password@]host[:port],…[/name/space][?session_timeout=10s&au
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote
 
 from ..errors import MissingExtra, RegistryUrlError
 
@@ -25,14 +25,14 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 @dataclass(frozen=True)
 class Address:
-    """An address taken apart. The password is kept out of everything that is printed."""
+    """An address taken apart. Its secrets are kept out of everything that is printed."""
 
     scheme: str
     hosts: str
     path: str
     user: str | None = None
     password: str | None = field(default=None, repr=False)
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
         who = f"{self.user}:***@" if self.user is not None else ""
@@ -70,31 +70,44 @@ class Address:
 
 def parse(url: str) -> Address:
     """Take an address apart, or say what is wrong with it. Never repeats a password."""
-    scheme, mark, _ = url.partition("://")
-    if not mark or not scheme.isalnum():
+    scheme, mark, rest = url.partition("://")
+    if not mark or not (scheme.isascii() and scheme.isalnum()):
         raise RegistryUrlError(
             "a registry's address begins with memory://, sqlite:/// or zookeeper://, "
-            f"for example sqlite:///var/lib/app/registry.db; this one begins with {url[:10].split('@')[0]!r}"
+            "for example sqlite:///var/lib/app/registry.db; this one does not"
         )
-    parts = urlsplit(url)
-    credentials, _, hosts = parts.netloc.rpartition("@")
+    scheme = scheme.lower()
+    place, _, query = rest.partition("?")
+    authority, slash, path = place.partition("/")
+    if scheme != "sqlite" and "@" in path + query:
+        # Most likely a password with a slash or a question mark in it, so none of this may be repeated.
+        raise RegistryUrlError(
+            f"{scheme}://…: after the servers @ is written as %40, and in a password / as %2F and ? as %3F"
+        )
+    credentials, _, hosts = authority.rpartition("@")
     user, colon, password = credentials.partition(":")
     if credentials and not (user and colon and password):
         raise RegistryUrlError(f"{scheme}://…@{hosts}: credentials are written as user:password@")
-    try:
-        options = parse_qsl(parts.query, strict_parsing=True, keep_blank_values=True) if parts.query else []
-    except ValueError as wrong:
-        raise RegistryUrlError(
-            f"{scheme}://{hosts}{parts.path}: options are written as ?name=value&name=value"
-        ) from wrong
     return Address(
-        scheme.lower(),
+        scheme,
         hosts,
-        unquote(parts.path),
+        unquote(slash + path),
         unquote(user) if credentials else None,
         unquote(password) if credentials else None,
-        dict(options),
+        _options(query, f"{scheme}://{hosts}{slash}{path}"),
     )
+
+
+def _options(query: str, where: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for option in query.split("&") if query else ():
+        name, equals, value = option.partition("=")
+        if not (name and equals):
+            raise RegistryUrlError(f"{where}: options are written as ?name=value&name=value")
+        if name in options:
+            raise RegistryUrlError(f"{where}: the option {name!r} is there twice")
+        options[name] = unquote(value)
+    return options
 
 
 def connect(url: str, *, patience: float = 10.0) -> "Driver":

@@ -7,14 +7,19 @@ deleted and made again starts at version 0 there: a version is exact only for no
 re-made under one name.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 #: The largest commit every driver takes: what a ZooKeeper server reads unless it was told otherwise.
 LARGEST = 0xFFFFF
 
-#: About what one write costs on the wire besides its path and data.
-_OVERHEAD = 64
+#: What a commit takes on the wire besides its writes, and a write besides its path and data, at most.
+_FRAME, _OVERHEAD = 24, 68
+
+#: What a ZooKeeper server takes in no path: controls, surrogates, private use, specials, and all that Java
+#: writes as two surrogates.
+_NOT_IN_A_PATH = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +118,8 @@ def check_path(path: str) -> None:
     for segment in path[1:].split("/"):
         if segment in ("", ".", ".."):
             raise ValueError(f"the path {path!r} has a part that is empty or only dots")
-    if not path.isprintable() and any(char < " " or "\x7f" <= char <= "\x9f" for char in path):
-        raise ValueError(f"the path {path!r} has a control character")
+    if odd := _NOT_IN_A_PATH.search(path):
+        raise ValueError(f"the path {path!r} has a character that no path may have: {ascii(odd[0])}")
 
 
 def in_order(writes: Sequence[Write]) -> tuple[Write, ...]:
@@ -167,8 +172,9 @@ def parents(path: str) -> list[str]:
 
 
 def weight(writes: Sequence[Write]) -> int:
-    """About how many bytes the commit takes on the wire; never less than it really does."""
-    total = 0
+    """About how many bytes the commit takes on the wire: never less than it really does, unless missing
+    parents come on top."""
+    total = _FRAME
     for write in writes:
         total += (
             _OVERHEAD

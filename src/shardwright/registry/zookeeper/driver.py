@@ -1,0 +1,582 @@
+"""The registry on ZooKeeper: commits, reads, mirrors and the session, put together.
+
+Everything in here happens on the owner's thread, in the order in which it came over the wire; only
+`_Mail` is called by the connection's thread, and it does nothing but leave notes.
+"""
+
+import logging
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
+
+from ...clock import Clock, SystemClock
+from ...errors import NotAllowed, RegistryError, RegistryUrlError, Unreachable
+from .. import writes as words
+from ..driver import Driver, Session, State, fail, in_chunks, settle
+from ..tree import Mirror, Node, Tree
+from ..url import Address, namespace_of
+from ..writes import Landed, Outcome, Refused, Unknown, Write
+from . import wire
+from .client import Access, Call, Client
+from .commits import ATTEMPTS, Attempt, Done, Failed, List, Look
+from .mirrors import BATCH, Found, Loader
+
+log = logging.getLogger("shardwright.registry.zookeeper")
+
+#: Of the time-out the server granted, what our own clock keeps in hand.
+MARGIN = 0.15
+
+#: CPU-bound user code holds the interpreter for this long at a time; the default is ten times that.
+SWITCH_INTERVAL = 0.0005
+
+#: Of two estimates of the server's time the closer one is kept for this long.
+_ESTIMATE_LASTS = 60.0
+
+#: Answers to a whole request that leave no doubt that nothing was done: unimplemented, bad arguments, no
+#: permission, session expired, invalid ACL, session moved, read-only server, throttled.
+_CERTAINLY_NOT = (-6, -8, wire.NO_AUTH, wire.SESSION_EXPIRED, -114, -118, -119, -127)
+
+#: How many parents are remembered as being there.
+_GROUND_KEPT = 100_000
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Commit:
+    """A commit on its way: whom to tell, what to try, and how often it was tried."""
+
+    future: "Future[Outcome]"
+    attempt: Attempt
+    tries: int = 0
+
+
+class _Mail:
+    """Where the connection's thread leaves word. It owns the lease: nobody must wait to hear of it."""
+
+    def __init__(self, registry: "ZookeeperRegistry") -> None:
+        self._registry = registry
+        self._session: Session | None = None
+
+    def connected(self, session: str, timeout: float, sent: float) -> None:
+        current = self._session
+        if current is None or current.id != session:
+            current = self._session = Session(session, self._registry.clock, timeout, MARGIN, heard=sent)
+        current.renew(sent)
+        self._registry._post(lambda: self._registry._connected(current))
+
+    def suspended(self) -> None:
+        self._registry._post(self._registry._suspended)
+
+    def expired(self) -> None:
+        self._registry._post(self._registry._expired)
+
+    def heard(self, sent: float) -> None:
+        if self._session is not None:
+            self._session.renew(sent)
+
+    def take(self, notes: Iterable[Callable[[], None]]) -> None:
+        self._registry._post_all(notes)
+
+    def changed(self, event: wire.Event) -> None:
+        self._registry._changed(event)
+
+
+class ZookeeperRegistry(Driver):
+    """One client of a ZooKeeper ensemble."""
+
+    def __init__(
+        self,
+        hosts: str,
+        access: Access,
+        *,
+        namespace: str,
+        timeout: float,
+        patience: float,
+        largest: int = words.LARGEST,
+        clock: Clock | None = None,
+        plant: str | None = None,
+    ) -> None:
+        super().__init__(clock or SystemClock(), namespace=namespace, largest=largest, patience=patience)
+        self._client = Client(hosts, access, timeout, self.clock, _Mail(self))
+        self._loader = Loader(self._ask, self.clock.boot)
+        self._versions = plant != "versions"
+        self._line: deque[Sequence[_Commit]] = deque()
+        self._held = False
+        self._ground: set[str] = set()
+        self._time_ahead: float | None = None
+        self._time_error = 0.0
+        self._time_known_at = 0.0
+        self._client.start()
+
+    # -- what a caller asks -------------------------------------------------------------------------
+
+    def mirror(self, path: str) -> Tree:
+        words.check_path(path)
+        mirror = self._mirrors.get(path)
+        if mirror is None:
+            mirror = self._mirrors.add(path)
+            if self.state is State.CONNECTED:
+                self._watch([mirror])
+        return mirror
+
+    def forget(self, tree: Tree) -> None:
+        mirror = self._mirrors.get(tree.root)
+        if mirror is None or mirror is not tree:
+            return
+        self._mirrors.remove(tree.root)
+        self._loader.forget(mirror)
+        if self.session() is not None:
+            self._send(Call(wire.REMOVE_WATCHES, wire.remove_watches(tree.root), _no_matter, _no_matter))
+
+    def read(self, paths: Iterable[str], *, fresh: bool = False) -> "Future[dict[str, Node | None]]":
+        return self._gather(wire.GET_DATA, paths, fresh, self._learn_node)
+
+    def names(
+        self, paths: Iterable[str], *, fresh: bool = False
+    ) -> "Future[dict[str, tuple[str, ...] | None]]":
+        return self._gather(wire.GET_CHILDREN, paths, fresh, _learn_names)
+
+    def commit(self, *writes: Write, patience: float | None = None) -> "Future[Outcome]":
+        commit = self._begin(writes, patience)
+        if not commit.future.done():
+            self._line_up([commit])
+        return commit.future
+
+    def commit_all(
+        self, commits: Sequence[Sequence[Write]], *, patience: float | None = None
+    ) -> "list[Future[Outcome]]":
+        begun = [self._begin(writes, patience) for writes in commits]
+        share: list[_Commit] = []
+        size = 0
+        for commit in (each for each in begun if not each.future.done()):
+            weight = words.weight(commit.attempt.writes)
+            if share and size + weight > self.largest:
+                self._line_up(share)
+                share, size = [], 0
+            share.append(commit)
+            size += weight
+        if share:
+            self._line_up(share)
+        return [commit.future for commit in begun]
+
+    def now(self) -> datetime:
+        if self._time_ahead is None:
+            return self.clock.wall()
+        return datetime.fromtimestamp(self.clock.boot() + self._time_ahead, UTC)
+
+    @property
+    def trouble(self) -> str:
+        """Why the last attempt to connect failed, in words."""
+        return self._client.trouble
+
+    @property
+    def turned_away(self) -> bool:
+        """Whether the server does not accept our credentials."""
+        return self._client.refused
+
+    # -- commits ------------------------------------------------------------------------------------
+
+    def _begin(self, writes: Sequence[Write], patience: float | None) -> _Commit:
+        ordered = words.in_order(writes)
+        future: Future[Outcome] = Future()
+        session = self.session()
+        if session is None:
+            future.set_result(Refused("not connected to the registry"))
+        elif refused := words.too_large(ordered, self.largest):
+            future.set_result(refused)
+        else:
+            seconds = self.patience if patience is None else patience
+            self._await(future, patience, lambda: settle(future, Unknown(f"no answer within {seconds:g} s")))
+        who = session.id if session is not None else ""
+        return _Commit(future, Attempt(ordered, session=who, versions=self._versions))
+
+    def _line_up(self, commits: Sequence[_Commit]) -> None:
+        """Send these when their turn comes, so that commits land in the order in which they were given."""
+        self._line.append(commits)
+        self._serve_line()
+
+    def _serve_line(self) -> None:
+        while self._line and not self._held:
+            self._try(self._line.popleft())
+
+    def _try(self, commits: Sequence[_Commit]) -> None:
+        """Send these in one transaction; if it is refused, each of them is tried by itself. Where more
+        must be known first, find it out, and hold up those behind."""
+        unknown = [commit for commit in commits if self._unknown_ground(commit) or commit.attempt.unlisted()]
+        if unknown and len(commits) > 1:
+            self._line.extendleft([commit] for commit in reversed(commits))
+            return
+        for commit in unknown:
+            self._held = True
+            if paths := self._unknown_ground(commit):
+                self._look(commit, paths)
+            else:
+                self._list(commit, commit.attempt.unlisted())
+            return
+        parts = [(commit, commit.attempt.operations(self._client.acl)) for commit in commits]
+        body = wire.transaction(operation for _, operations in parts for _, _, operation in operations)
+        if len(body) + wire.REQUEST_HEADER > self.largest:
+            self._too_large(commits, len(body))
+            return
+
+        def answered(call: Call, frame: bytes) -> None:
+            _, number, error = wire.header(frame)
+            if error:
+                why = wire.explain(error, commits[0].attempt.writes[0].path)
+                for commit in commits:
+                    settle(commit.future, Refused(why) if error in _CERTAINLY_NOT else Unknown(why))
+                return
+            results = wire.results(frame)
+            if len(commits) > 1 and wire.first_fault(results) is not None:
+                self._line.extendleft([commit] for commit in reversed(commits))
+                self._serve_line()
+                return
+            at = 0
+            for commit, operations in parts:
+                mine = results[at : at + len(operations)]
+                at += len(operations)
+                self._conclude(commit, call, number, commit.attempt.understand(operations, mine, number))
+
+        def failed(call: Call, why: str) -> None:
+            for commit in commits:
+                settle(commit.future, Refused(why) if call.sent is None else Unknown(why))
+
+        self._send(Call(wire.MULTI, body, answered, failed))
+
+    def _conclude(
+        self, commit: _Commit, call: Call, number: int, verdict: Done | Look | List | Failed
+    ) -> None:
+        match verdict:
+            case Done(names, effects, time):
+                now = self.clock.boot()
+                for path, node in effects:
+                    self._mirrors.tell(path, node, now)
+                self._ground.update(commit.attempt.ground())
+                if time is not None and call.sent is not None:
+                    self._set_time(time, call.sent, call.received)
+                settle(commit.future, Landed(number, names))
+            case Failed(why):
+                settle(commit.future, Refused(why))
+            case _ if commit.future.done():
+                pass  # given up on, and certainly not landed: there is no one to try again for
+            case _ if commit.tries >= ATTEMPTS:
+                settle(commit.future, Refused("the nodes around it kept coming and going"))
+            case Look(paths):
+                commit.tries += 1
+                self._ground.difference_update(paths)
+                commit.attempt.missing = frozenset()
+                self._line_up_first(commit)
+            case List(roots):
+                commit.tries += 1
+                commit.attempt.below = {
+                    path: listed for path, listed in commit.attempt.below.items() if path not in roots
+                }
+                self._line_up_first(commit)
+
+    def _line_up_first(self, commit: _Commit) -> None:
+        self._line.appendleft([commit])
+        self._serve_line()
+
+    def _too_large(self, commits: Sequence[_Commit], size: int) -> None:
+        if len(commits) > 1:
+            self._line.extendleft([commit] for commit in reversed(commits))
+        else:
+            why = f"the commit takes {size:,} bytes and the registry takes at most {self.largest:,}: split it"
+            settle(commits[0].future, Refused(why))
+
+    def _unknown_ground(self, commit: _Commit) -> tuple[str, ...]:
+        """The parents of which we do not know whether they are there, neither from a commit of ours nor
+        from a mirror. What we think we know may be old: then the server refuses, and we look."""
+        unknown = []
+        for path in commit.attempt.ground():
+            if path in self._ground or path in commit.attempt.missing:
+                continue
+            seen = next(((rel in mirror) for mirror, rel in self._mirrors.over(path) if mirror.synced), None)
+            if seen is None or commit.tries:
+                unknown.append(path)
+            elif not seen:
+                commit.attempt.missing |= {path}
+        return tuple(unknown)
+
+    def _look(self, commit: _Commit, paths: Sequence[str]) -> None:
+        """Find out which parents are there and which are missing, then let the line move on."""
+
+        def answered(found: Sequence[Found]) -> None:
+            absent = frozenset(
+                p for p, each in zip(paths, found, strict=True) if each == wire.Fault(wire.NO_NODE)
+            )
+            if len(self._ground) > _GROUND_KEPT:
+                self._ground.clear()
+            self._ground.update(path for path in commit.attempt.ground() if path not in absent)
+            self._ground.difference_update(absent)
+            commit.attempt.missing |= absent
+            self._resume(commit)
+
+        self._ask(wire.GET_DATA, paths, answered, lambda why: self._give_up_unsent(commit, why))
+
+    def _list(self, commit: _Commit, roots: Sequence[str]) -> None:
+        """Find out all that stands below some nodes, then let the line move on."""
+        below: dict[str, list[str]] = {root: [] for root in roots}
+        origin = {root: root for root in roots}
+
+        def step(frontier: list[str]) -> None:
+            if not frontier:
+                listed = {root: tuple(reversed(found)) for root, found in below.items()}
+                commit.attempt.below = {**commit.attempt.below, **listed}
+                self._resume(commit)
+                return
+            batch, rest = frontier[:BATCH], frontier[BATCH:]
+
+            def answered(found: Sequence[Found]) -> None:
+                for parent, names in zip(batch, found, strict=True):
+                    if isinstance(names, list):
+                        children = [f"{parent}/{name}" for name in names]
+                        origin.update((child, origin[parent]) for child in children)
+                        below[origin[parent]].extend(children)
+                        rest.extend(children)
+                step(rest)
+
+            self._ask(wire.GET_CHILDREN, batch, answered, lambda why: self._give_up_unsent(commit, why))
+
+        step(list(roots))
+
+    def _resume(self, commit: _Commit) -> None:
+        self._held = False
+        self._line_up_first(commit)
+
+    def _give_up_unsent(self, commit: _Commit, why: str) -> None:
+        self._held = False
+        settle(commit.future, Refused(why))
+        self._serve_line()
+
+    # -- reads and mirrors --------------------------------------------------------------------------
+
+    def _ask(
+        self,
+        kind: int,
+        paths: Sequence[str],
+        answered: Callable[[Sequence[Found]], None],
+        failed: Callable[[str], None] = lambda why: None,
+    ) -> None:
+        """Read many nodes in one request."""
+
+        def take(call: Call, frame: bytes) -> None:
+            _, _, error = wire.header(frame)
+            if error:
+                failed(wire.explain(error, paths[0]))
+            elif kind == wire.GET_DATA:
+                answered(wire.nodes(frame))
+            else:
+                answered(wire.name_lists(frame))
+
+        self._send(Call(wire.MULTI_READ, wire.many_reads(kind, paths), take, lambda call, why: failed(why)))
+
+    def _gather(
+        self, kind: int, paths: Iterable[str], fresh: bool, learn: Callable[[str, Found], T]
+    ) -> "Future[dict[str, T]]":
+        future: Future[dict[str, T]] = Future()
+        wanted = list(dict.fromkeys(paths))
+        for path in wanted:
+            words.check_path(path)
+        if self.session() is None:
+            fail(future, "not connected to the registry")
+            return future
+        found: dict[str, T] = {}
+        self._await(future, None, lambda: fail(future, f"no answer within {self.patience:g} s"))
+
+        def learn_all(chunk: Sequence[str], answers: Sequence[Found]) -> None:
+            try:
+                found.update((path, learn(path, each)) for path, each in zip(chunk, answers, strict=True))
+            except RegistryError as refused:
+                if not future.done():
+                    future.set_exception(refused)
+                return
+            if len(found) == len(wanted):
+                settle(future, {path: found[path] for path in wanted})
+
+        if fresh:
+            self._send(Call(wire.SYNC, wire.sync(wanted[0] if wanted else "/"), _no_matter, _no_matter))
+        for chunk in in_chunks(wanted, BATCH):
+            self._ask(kind, chunk, partial(learn_all, chunk), lambda why: fail(future, why))
+        if not wanted:
+            settle(future, {})
+        return future
+
+    def _learn_node(self, path: str, found: Found) -> Node | None:
+        if isinstance(found, wire.Fault) and found.code != wire.NO_NODE:
+            raise NotAllowed(wire.explain(found.code, path))
+        node = found[0] if isinstance(found, tuple) else None
+        self._mirrors.tell(path, node, self.clock.boot())
+        return node
+
+    def _watch(self, mirrors: Sequence[Mirror]) -> None:
+        """Follow these mirrors and read all they hold. The watch stands first, so nothing slips between."""
+
+        def answered(call: Call, frame: bytes) -> None:
+            _, _, error = wire.header(frame)
+            if error:
+                log.error(
+                    "the server cannot watch a subtree (error %d): ZooKeeper 3.6 or newer is needed", error
+                )
+
+        self._send(
+            *(Call(wire.ADD_WATCH, wire.add_watch(mirror.root), answered, _no_matter) for mirror in mirrors)
+        )
+        for mirror in mirrors:
+            self._loader.load(mirror)
+        self._loader.flush()
+
+    def _changed(self, event: wire.Event) -> None:
+        now = self.clock.boot()
+        for mirror, path in self._mirrors.over(event.path):
+            if event.kind == wire.DELETED:
+                mirror.drop(path, now)
+            else:
+                mirror.stale(path, now)
+
+    # -- the session --------------------------------------------------------------------------------
+
+    def _connected(self, session: Session) -> None:
+        if self._closed:
+            return
+        if self._session is not session:
+            if self._session is not None:
+                self._suspended()
+                self._move(State.LOST)
+            self._session = session
+        if session.lease_left() <= 0:
+            self._client.drop()  # old news by now: connect anew and see
+            return
+        self._loader.reset()
+        self._move(State.CONNECTED)
+        if len(self._mirrors):
+            self._watch(list(self._mirrors))
+
+    def _suspended(self) -> None:
+        self._loader.reset()
+        self._held = False
+        for commits in (self._line.popleft() for _ in range(len(self._line))):
+            for commit in commits:
+                settle(commit.future, Refused("the connection broke before it was sent"))
+        if self.state is State.CONNECTED:
+            self._move(State.SUSPENDED)
+
+    def _expired(self) -> None:
+        self._suspended()
+        self._move(State.LOST)
+
+    def _doubt(self) -> None:
+        self._client.drop()
+
+    def _shut(self) -> None:
+        self._client.stop()
+
+    def _send(self, *calls: Call) -> None:
+        session = self.session()
+        if session is None:
+            for call in calls:
+                call.failed(call, "not connected to the registry")
+        else:
+            self._client.send(session.id, calls)
+
+    def _set_time(self, server: float, sent: float, received: float) -> None:
+        """The server said what time it was, somewhere between our asking and its answer reaching us."""
+        error = received - sent
+        if (
+            error <= self._time_error
+            or received > self._time_known_at + _ESTIMATE_LASTS
+            or self._time_ahead is None
+        ):
+            self._time_ahead = server - (sent + received) / 2
+            self._time_error = error
+            self._time_known_at = received
+
+
+def _no_matter(call: Call, answer: object) -> None:
+    """For requests whose answer changes nothing."""
+
+
+def _learn_names(path: str, found: Found) -> tuple[str, ...] | None:
+    if isinstance(found, wire.Fault) and found.code != wire.NO_NODE:
+        raise NotAllowed(wire.explain(found.code, path))
+    return tuple(sorted(found)) if isinstance(found, list) else None
+
+
+def open_at(address: Address, patience: float) -> ZookeeperRegistry:
+    """Connect to the ensemble an address names, and wait until it lets us in."""
+    address.only(
+        "session_timeout", "auth", "tls", "tls_ca", "tls_cert", "tls_key", "tls_key_password", "tls_verify",
+        "tls_check_hostname", "switch_interval", "largest",
+    )  # fmt: skip
+    namespace = namespace_of(address.path)
+    try:
+        words.check_path(namespace)
+        largest = int(address.options.get("largest", words.LARGEST))
+    except ValueError as wrong:
+        raise RegistryUrlError(f"{address}: {wrong}") from wrong
+    sys.setswitchinterval(min(sys.getswitchinterval(), address.seconds("switch_interval", SWITCH_INTERVAL)))
+    registry = ZookeeperRegistry(
+        _hosts(address),
+        _access(address),
+        namespace=namespace,
+        timeout=address.seconds("session_timeout", 10.0),
+        patience=patience,
+        largest=largest,
+    )
+    try:
+        registry.wait_for(lambda: registry.state is State.CONNECTED or registry.turned_away, patience)
+        if registry.turned_away:
+            raise NotAllowed(f"{address}: the server does not accept these credentials")
+        registry.wait(registry.read([namespace]))
+    except TimeoutError as late:
+        trouble = registry.trouble or "no answer"
+        registry.close()
+        raise Unreachable(
+            f"{address}: no ZooKeeper server answered within {patience:g} s ({trouble}): "
+            "is it running, and is the address right?"
+        ) from late
+    except NotAllowed:
+        registry.close()
+        raise
+    return registry
+
+
+def _hosts(address: Address) -> str:
+    hosts = [host.strip() for host in address.hosts.split(",")]
+    if not all(hosts):
+        raise RegistryUrlError(
+            f"{address}: name at least one server, for example zookeeper://localhost:2181/prod"
+        )
+    for host in hosts:
+        _, _, port = host.rpartition(":")
+        if ":" in host and not host.endswith("]") and not (port.isdigit() and 0 < int(port) < 65536):
+            raise RegistryUrlError(f"{address}: {host!r} is not host:port")
+    return ",".join(host if ":" in host and not host.endswith("]") else f"{host}:2181" for host in hosts)
+
+
+def _access(address: Address) -> Access:
+    option = address.options.get
+    auth = option("auth", "digest")
+    if auth not in ("digest", "sasl"):
+        raise RegistryUrlError(f"{address}: auth={auth!r} is neither digest nor sasl")
+    if auth == "sasl" and address.user is None:
+        raise RegistryUrlError(f"{address}: auth=sasl needs user:password@ before the servers")
+    tls = address.yes("tls", default=any(option(name) for name in ("tls_ca", "tls_cert")))
+    return Access(
+        user=address.user,
+        password=address.password,
+        sasl=auth == "sasl",
+        tls=tls,
+        ca=option("tls_ca"),
+        certificate=option("tls_cert"),
+        key=option("tls_key"),
+        key_password=option("tls_key_password"),
+        verify=address.yes("tls_verify", default=True),
+        check_hostname=address.yes("tls_check_hostname", default=True),
+    )

@@ -1,0 +1,262 @@
+"""ZooKeeper's bytes: the requests we send and the answers we take apart, and nothing that sends them.
+
+kazoo knows most of the protocol; three things it does not: a transaction that tells its number and the
+state of every node it wrote, many reads in one request (`multiRead`), and one watch for a whole subtree.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..tree import Node
+
+# Operations, as the protocol numbers them.
+CREATE, DELETE, GET_DATA, SET_DATA, GET_CHILDREN, SYNC = 1, 2, 4, 5, 8, 9
+CHECK, MULTI, REMOVE_WATCHES, MULTI_READ, ADD_WATCH = 13, 14, 18, 22, 106
+
+# Events of a watch.
+CREATED, DELETED, CHANGED = 1, 2, 3
+
+# Errors that mean something to us.
+OK, NO_NODE, NO_AUTH, BAD_VERSION, NO_CHILDREN_FOR_EPHEMERALS, NODE_EXISTS, NOT_EMPTY = (
+    0,
+    -101,
+    -102,
+    -103,
+    -108,
+    -110,
+    -111,
+)
+SESSION_EXPIRED, ROLLED_BACK, RUNTIME_INCONSISTENCY = -112, -2, -1
+
+EPHEMERAL, SEQUENTIAL = 1, 2
+
+#: What stands before every request: which one it is, and its kind.
+REQUEST_HEADER = 8
+
+RECURSIVE, ANY_WATCH = 1, 3
+
+#: Permissions, scheme and id: everything to whoever made the node, or everything to everybody.
+Acl = tuple[int, str, str]
+CREATOR_ALL: Acl = (31, "auth", "")
+WORLD_ALL: Acl = (31, "world", "anyone")
+
+_int = struct.Struct("!i")
+_header = struct.Struct("!iqi")
+_op = struct.Struct("!i?i")
+_stat = struct.Struct("!qqqqiiiqiiq")
+_END = _op.pack(-1, True, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """What the server keeps about a node besides its data."""
+
+    made: int
+    written: int
+    written_at: float
+    version: int
+    owner: str
+    children: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One create of a transaction: the path it was given."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One part of a request that could not be done."""
+
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something happened to a node; what, but not what it holds now."""
+
+    kind: int
+    path: str
+
+
+#: One part of a transaction's answer; None where there is nothing to tell.
+Result = Made | Stat | Fault | None
+
+
+def create(path: str, data: str, flags: int, acl: Acl) -> bytes:
+    permissions, scheme, identity = acl
+    return b"".join(
+        (
+            _op.pack(CREATE, False, -1),
+            _text(path),
+            _bytes(_encode(data)),
+            _int.pack(1),
+            _int.pack(permissions),
+            _text(scheme),
+            _text(identity),
+            _int.pack(flags),
+        )
+    )
+
+
+def delete(path: str, version: int) -> bytes:
+    return _op.pack(DELETE, False, -1) + _text(path) + _int.pack(version)
+
+
+def set_data(path: str, data: str, version: int) -> bytes:
+    return _op.pack(SET_DATA, False, -1) + _text(path) + _bytes(_encode(data)) + _int.pack(version)
+
+
+def check(path: str, version: int) -> bytes:
+    return _op.pack(CHECK, False, -1) + _text(path) + _int.pack(version)
+
+
+def transaction(operations: Iterable[bytes]) -> bytes:
+    return b"".join((*operations, _END))
+
+
+def many_reads(kind: int, paths: Iterable[str]) -> bytes:
+    one = _op.pack(kind, False, -1)
+    return b"".join((*(one + _text(path) + b"\0" for path in paths), _END))
+
+
+def add_watch(path: str) -> bytes:
+    return _text(path) + _int.pack(RECURSIVE)
+
+
+def remove_watches(path: str) -> bytes:
+    return _text(path) + _int.pack(ANY_WATCH)
+
+
+def sync(path: str) -> bytes:
+    return _text(path)
+
+
+def header(frame: bytes) -> tuple[int, int, int]:
+    """The request this answers, the number of the last commit behind the answer, and an error."""
+    xid, number, error = _header.unpack_from(frame)
+    return xid, number, error
+
+
+def event(frame: bytes) -> Event:
+    at = _header.size
+    (kind,) = _int.unpack_from(frame, at)
+    path, _ = _read_text(frame, at + 8)
+    return Event(kind, path)
+
+
+def results(frame: bytes) -> list[Result]:
+    """The parts of a transaction's answer, one for each operation."""
+    found: list[Result] = []
+    at = _header.size
+    while True:
+        kind, done, _ = _op.unpack_from(frame, at)
+        at += _op.size
+        if done:
+            return found
+        if kind == CREATE:
+            path, at = _read_text(frame, at)
+            found.append(Made(path))
+        elif kind == SET_DATA:
+            found.append(stat_at(frame, at))
+            at += _stat.size
+        elif kind == -1:
+            found.append(Fault(_int.unpack_from(frame, at)[0]))
+            at += _int.size
+        else:
+            found.append(None)
+
+
+def nodes(frame: bytes) -> list[tuple[Node, int] | Fault]:
+    """What a multiRead of data found: each node with the number of its children."""
+    found: list[tuple[Node, int] | Fault] = []
+    at = _header.size
+    while True:
+        kind, done, _ = _op.unpack_from(frame, at)
+        at += _op.size
+        if done:
+            return found
+        (size,) = _int.unpack_from(frame, at)
+        at += _int.size
+        if kind == -1:
+            found.append(Fault(size))
+            continue
+        data = frame[at : at + size].decode("utf-8", "surrogateescape") if size > 0 else ""
+        at += max(size, 0)
+        made, written, _, _, version, _, _, owner, _, children, _ = _stat.unpack_from(frame, at)
+        at += _stat.size
+        found.append((Node(data, version, session_text(owner), made, written), children))
+
+
+def name_lists(frame: bytes) -> list[list[str] | Fault]:
+    """What a multiRead of children found."""
+    found: list[list[str] | Fault] = []
+    at = _header.size
+    while True:
+        kind, done, _ = _op.unpack_from(frame, at)
+        at += _op.size
+        if done:
+            return found
+        (count,) = _int.unpack_from(frame, at)
+        at += _int.size
+        if kind == -1:
+            found.append(Fault(count))
+            continue
+        names = []
+        for _ in range(count):
+            name, at = _read_text(frame, at)
+            names.append(name)
+        found.append(names)
+
+
+def stat_at(frame: bytes, at: int) -> Stat:
+    made, written, _, written_ms, version, _, _, owner, _, children, _ = _stat.unpack_from(frame, at)
+    return Stat(made, written, written_ms / 1000.0, version, session_text(owner), children)
+
+
+def session_text(session: int) -> str:
+    """A session's number as text; empty for none."""
+    return f"{session & 0xFFFFFFFFFFFFFFFF:016x}" if session else ""
+
+
+def explain(code: int, path: str) -> str:
+    """A fault in words."""
+    said = {
+        NO_NODE: f"{path} is not there",
+        NO_AUTH: f"no permission for {path}: check the credentials in the registry's address",
+        BAD_VERSION: f"{path} is at another version",
+        NO_CHILDREN_FOR_EPHEMERALS: f"the parent of {path} is ephemeral and can have no children",
+        NODE_EXISTS: f"{path} is there",
+        NOT_EMPTY: f"{path} has children",
+        SESSION_EXPIRED: "the session has ended",
+    }
+    return said.get(code, f"the server answered {path} with error {code}")
+
+
+def first_fault(parts: Sequence[object]) -> tuple[int, int] | None:
+    """Where a transaction failed and why; the rest of it was only rolled back."""
+    for index, part in enumerate(parts):
+        if isinstance(part, Fault) and part.code not in (OK, ROLLED_BACK, RUNTIME_INCONSISTENCY):
+            return index, part.code
+    return next(((i, part.code) for i, part in enumerate(parts) if isinstance(part, Fault)), None)
+
+
+def _encode(data: str) -> bytes:
+    return data.encode("utf-8", "surrogateescape")
+
+
+def _bytes(data: bytes) -> bytes:
+    return _int.pack(len(data)) + data
+
+
+def _text(text: str) -> bytes:
+    return _bytes(text.encode())
+
+
+def _read_text(frame: bytes, at: int) -> tuple[str, int]:
+    (size,) = _int.unpack_from(frame, at)
+    at += _int.size
+    return frame[at : at + size].decode(), at + size
