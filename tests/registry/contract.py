@@ -356,7 +356,7 @@ class Contract:
     def test_sequential_nodes_are_given_growing_ten_digit_names(
         self, registry: Registry, other: Registry
     ) -> None:
-        paths = []
+        paths: list[str] = []
         for who in (registry, other, registry):
             name = protected("latch-", "6d2c0000-0000-4000-8000-000000000000")
             paths += land(who, Create(f"/contract/latch/{name}", ephemeral=True, sequential=True)).names
@@ -582,6 +582,7 @@ class Contract:
     def test_a_commit_given_up_on_is_unknown_never_refused_and_may_land_all_the_same(
         self, registry: Registry
     ) -> None:
+        land(registry, Create("/contract"))
         future = registry.commit(Create("/contract/late", "x"), patience=0.0)
         outcome: Outcome = registry.wait(future)
         assert isinstance(outcome, Unknown | Landed)

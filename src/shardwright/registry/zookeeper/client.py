@@ -18,6 +18,8 @@ import contextlib
 import logging
 import os
 import select
+import socket
+import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -154,10 +156,12 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]
     def stop(self) -> None:
         self._running = False
 
-    def create_connection(self, *args: Any, **options: Any) -> Any:
+    def create_connection(self, address: Any, *, timeout: float, use_ssl: bool, **options: Any) -> Any:
         # A host that swallows everything must not use up the time in which the others could be asked.
-        options["timeout"] = min(options.get("timeout") or self._patience, self._patience)
-        return super().create_connection(*args, **options)
+        patience = min(timeout, self._patience)
+        if use_ssl:
+            return _secure_connection(address, patience, **options)
+        return super().create_connection(address, timeout=patience)
 
     def select(self, reads: Any, writes: Any, errors: Any, timeout: float | None = None) -> Any:
         """kazoo makes a new epoll for every call; a poll needs none."""
@@ -359,6 +363,34 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
                 # Under TLS a record may hold more than was asked for, and then select says nothing.
                 if not (hasattr(self._socket, "pending") and self._socket.pending() > 0):
                     return
+
+
+def _secure_connection(
+    address: tuple[str, int],
+    timeout: float,
+    *,
+    hostname: str,
+    ca: str | None,
+    certfile: str | None,
+    keyfile: str | None,
+    keyfile_password: str | None,
+    verify_certs: bool,
+    check_hostname: bool,
+) -> ssl.SSLSocket:
+    """A connection under TLS. kazoo's own trusts everybody's authorities beside the one it was given, and
+    leaves the socket open when the handshake fails."""
+    context = ssl.create_default_context(cafile=ca)
+    context.check_hostname = check_hostname
+    context.verify_mode = ssl.CERT_REQUIRED if verify_certs else ssl.CERT_NONE
+    if certfile:
+        context.load_cert_chain(certfile, keyfile, keyfile_password)
+    plain = socket.create_connection(address, timeout)
+    try:
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return context.wrap_socket(plain, server_hostname=hostname)
+    except BaseException:
+        plain.close()
+        raise
 
 
 def _failure(call: Call, why: str) -> Callable[[], None]:

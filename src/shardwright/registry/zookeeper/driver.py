@@ -49,11 +49,12 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Commit:
-    """A commit on its way: whom to tell, what to try, and how often it was tried."""
+    """A commit on its way: whom to tell, what to try, how often it was tried, and whether it went out."""
 
     future: "Future[Outcome]"
     attempt: Attempt
     tries: int = 0
+    sent: bool = False
 
 
 class _Mail:
@@ -184,17 +185,21 @@ class ZookeeperRegistry(Driver):
 
     def _begin(self, writes: Sequence[Write], patience: float | None) -> _Commit:
         ordered = words.in_order(writes)
-        future: Future[Outcome] = Future()
         session = self.session()
-        if session is None:
-            future.set_result(Refused("not connected to the registry"))
-        elif refused := words.too_large(ordered, self.largest):
-            future.set_result(refused)
-        else:
-            seconds = self.patience if patience is None else patience
-            self._await(future, patience, lambda: settle(future, Unknown(f"no answer within {seconds:g} s")))
         who = session.id if session is not None else ""
-        return _Commit(future, Attempt(ordered, session=who, versions=self._versions))
+        commit = _Commit(Future(), Attempt(ordered, session=who, versions=self._versions))
+        if session is None:
+            commit.future.set_result(Refused("not connected to the registry"))
+        elif refused := words.too_large(ordered, self.largest):
+            commit.future.set_result(refused)
+        else:
+            why = f"no answer within {self.patience if patience is None else patience:g} s"
+            self._await(
+                commit.future,
+                patience,
+                lambda: settle(commit.future, Unknown(why) if commit.sent else Refused(why)),
+            )
+        return commit
 
     def _line_up(self, commits: Sequence[_Commit]) -> None:
         """Send these when their turn comes, so that commits land in the order in which they were given."""
@@ -203,7 +208,9 @@ class ZookeeperRegistry(Driver):
 
     def _serve_line(self) -> None:
         while self._line and not self._held:
-            self._try(self._line.popleft())
+            commits = [commit for commit in self._line.popleft() if not commit.future.done()]
+            if commits:  # nobody waits any more for what was given up on before it was sent
+                self._try(commits)
 
     def _try(self, commits: Sequence[_Commit]) -> None:
         """Send these in one transaction; if it is refused, each of them is tried by itself. Where more
@@ -224,6 +231,9 @@ class ZookeeperRegistry(Driver):
         if len(body) + wire.REQUEST_HEADER > self.largest:
             self._too_large(commits, len(body))
             return
+
+        for commit in commits:
+            commit.sent = True
 
         def answered(call: Call, frame: bytes) -> None:
             _, number, error = wire.header(frame)
@@ -258,6 +268,8 @@ class ZookeeperRegistry(Driver):
                 for path, node in effects:
                     self._mirrors.tell(path, node, now)
                 self._ground.update(commit.attempt.ground())
+                self._ground.update(path for path, node in effects if node is not None and not node.owner)
+                self._ground.difference_update(path for path, node in effects if node is None)
                 if time is not None and call.sent is not None:
                     self._set_time(time, call.sent, call.received)
                 settle(commit.future, Landed(number, names))
@@ -280,6 +292,7 @@ class ZookeeperRegistry(Driver):
                 self._line_up_first(commit)
 
     def _line_up_first(self, commit: _Commit) -> None:
+        commit.sent = False  # what was sent has certainly not landed
         self._line.appendleft([commit])
         self._serve_line()
 

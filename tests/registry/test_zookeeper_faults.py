@@ -1,0 +1,533 @@
+"""What kazoo and ZooKeeper are known to do to their users, done to our driver by real servers and wires."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from kazoo.client import KazooClient
+from kazoo.security import make_digest_acl
+
+from shardwright.errors import NotAllowed, RegistryError, Unreachable
+from shardwright.registry import Create, Delete, Landed, Put, Refused, Session, State, Unknown, connect
+from shardwright.registry.zookeeper import ZookeeperRegistry
+from tests.certificates import Certificates, make
+from tests.faults.processes import Child
+from tests.faults.proxy import Proxy
+from tests.zookeeper_server import Ensemble, Server
+
+from .contract import ROOT, data, land, look, mirror, read, sees
+from .test_zookeeper import ZookeeperCluster, end_session
+from .zookeeper_children import member
+
+SESSION = 2.0
+
+
+def url(hosts: str, options: str = "", who: str = "") -> str:
+    return f"zookeeper://{who}{hosts}/contract?session_timeout={SESSION}s{options}"
+
+
+def open_at(address: str, patience: float = 10.0) -> ZookeeperRegistry:
+    registry = connect(address, patience=patience)
+    assert isinstance(registry, ZookeeperRegistry)
+    return registry
+
+
+def states_of(registry: ZookeeperRegistry) -> list[State]:
+    told: list[State] = []
+    registry.listener = lambda state, session: told.append(state)
+    return told
+
+
+@pytest.fixture
+def cluster(zookeeper: Server) -> Iterator[ZookeeperCluster]:
+    cluster = ZookeeperCluster(zookeeper, timeout=SESSION)
+    yield cluster
+    cluster.close()
+
+
+def client_of(cluster: ZookeeperCluster) -> tuple[ZookeeperRegistry, Proxy]:
+    registry = cluster.open()
+    assert isinstance(registry, ZookeeperRegistry)
+    return registry, cluster.proxy(registry)
+
+
+# -- leases and sessions ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["both", "c2s", "s2c"])
+def test_on_a_half_open_connection_lost_is_told_by_our_own_clock_before_the_server_gives_us_up(
+    cluster: ZookeeperCluster, where: str
+) -> None:
+    registry, proxy = client_of(cluster)
+    witness = cluster.open()
+    told = states_of(registry)
+    land(registry, Create(f"{ROOT}/me", ephemeral=True))
+    proxy.half_open(where)  # type: ignore[arg-type]
+    registry.wait_for(lambda: State.LOST in told, SESSION * 3)
+    # Whoever succeeds us starts after this node has gone: by then we have stood down.
+    assert read(witness, f"{ROOT}/me") is not None
+    assert told[:2] == [State.SUSPENDED, State.LOST]
+    proxy.heal()
+    registry.wait_for(lambda: registry.session() is not None)
+
+
+def test_lost_is_told_while_every_server_is_frozen_and_work_goes_on_after_the_thaw(
+    zookeeper_server: Server,
+) -> None:
+    registry = open_at(url(zookeeper_server.hosts))
+    told = states_of(registry)
+    tree = mirror(registry)
+    land(registry, Create(f"{ROOT}/me", ephemeral=True))
+    zookeeper_server.pause()
+    registry.wait_for(lambda: State.LOST in told, SESSION * 3)
+    zookeeper_server.resume()
+    registry.wait_for(lambda: registry.session() is not None and tree.synced)
+    land(registry, Create(f"{ROOT}/again"))
+    registry.close()
+
+
+def test_a_session_outlives_an_outage_longer_than_its_time_out(zookeeper_server: Server) -> None:
+    registry = open_at(url(zookeeper_server.hosts))
+    told = states_of(registry)
+    before = registry.session()
+    tree = mirror(registry)
+    land(registry, Create(f"{ROOT}/me", ephemeral=True))
+    zookeeper_server.kill()
+    registry.wait_for(lambda: State.LOST in told, SESSION * 3)
+    assert registry.session() is None
+    zookeeper_server.restart()
+    registry.wait_for(lambda: registry.session() is not None and tree.synced)
+    # The very session that our clock gave up, and the node with it: verify, touch nothing.
+    assert registry.session() is before
+    assert told == [State.SUSPENDED, State.LOST, State.CONNECTED]
+    assert "me" in tree
+    registry.close()
+
+
+def test_the_leader_of_three_servers_is_killed_and_the_session_goes_on(ensemble: Ensemble) -> None:
+    registry = open_at(url(ensemble.hosts))
+    before = registry.session()
+    tree = mirror(registry)
+    number = land(registry, Create(f"{ROOT}/me", "1", ephemeral=True)).number
+    ensemble.leader().kill()
+
+    def lands() -> bool:
+        outcome = registry.wait(registry.commit(Put(f"{ROOT}/me", "2"))) if registry.session() else None
+        return isinstance(outcome, Landed) and outcome.number > number
+
+    registry.wait_for(lands, 30)
+    registry.wait_for(lambda: tree.synced)
+    assert registry.session() is before
+    assert look(registry, lambda: tree.get("me")) == "2"
+    registry.close()
+
+
+def test_a_fresh_read_through_another_server_is_not_older_than_the_write(ensemble: Ensemble) -> None:
+    leader, follower = open_at(url(ensemble.leader().hosts)), open_at(url(ensemble.follower().hosts))
+    land(leader, Create(f"{ROOT}/n", "0"))
+    for n in range(1, 50):
+        land(leader, Put(f"{ROOT}/n", str(n)))
+        assert data(follower, f"{ROOT}/n") == str(n)
+    leader.close()
+    follower.close()
+
+
+def test_a_process_stopped_longer_than_its_session_stands_down_before_anything_else(
+    zookeeper: Server,
+) -> None:
+    watcher = open_at(url(zookeeper.hosts))
+    path = f"{ROOT}/stopped"
+    tree = mirror(watcher)
+    with Child(member, url(zookeeper.hosts), path) as child:
+        child.expect("ready")
+        sees(watcher, lambda: "stopped" in tree)
+        child.stop()
+        watcher.wait_for(lambda: "stopped" not in tree, SESSION * 3)
+        child.cont()
+        first = child.expect("").split()
+        assert first[0] == State.SUSPENDED.value
+        assert child.expect("").split() == [State.LOST.value, first[1]]
+        again = child.expect(State.CONNECTED.value).split()
+        assert again[1] != first[1]
+    watcher.close()
+
+
+def test_the_nodes_of_a_killed_process_go_when_its_session_ends(zookeeper: Server) -> None:
+    watcher = open_at(url(zookeeper.hosts))
+    tree = mirror(watcher)
+    with Child(member, url(zookeeper.hosts), f"{ROOT}/killed") as child:
+        child.expect("ready")
+        sees(watcher, lambda: "killed" in tree)
+        child.kill()
+        watcher.wait_for(lambda: "killed" not in tree, SESSION * 3)
+    watcher.close()
+
+
+def test_the_time_out_the_server_granted_is_the_one_that_counts(zookeeper: Server) -> None:
+    registry = open_at(f"zookeeper://{zookeeper.hosts}/contract?session_timeout=100s")
+    session = registry.session()
+    assert session is not None
+    assert session.timeout == 10.0  # twenty ticks of half a second is the most this server gives
+    registry.close()
+
+
+def test_a_lease_is_renewed_while_nothing_happens(zookeeper: Server) -> None:
+    registry = open_at(url(zookeeper.hosts))
+    session = registry.session()
+    told = states_of(registry)
+    assert session is not None
+    ends = session.ends()
+    registry.wait_for(lambda: session.ends() > ends + SESSION, SESSION * 4)
+    assert told == []
+    registry.close()
+
+
+def test_a_pause_of_the_owner_alone_costs_nothing(zookeeper: Server) -> None:
+    registry = open_at(url(zookeeper.hosts))
+    told = states_of(registry)
+    session = registry.session()
+    assert session is not None
+    asleep = session.ends() + SESSION / 2
+    while registry.clock.boot() < asleep:  # the owner is busy elsewhere and pumps nothing
+        time.thread_time()
+    registry.pump()
+    assert told == []
+    assert registry.session() is session
+    registry.close()
+
+
+# -- answers that do not come -----------------------------------------------------------------------------
+
+
+def test_a_request_that_is_late_is_unknown_and_lands_afterwards(cluster: ZookeeperCluster) -> None:
+    registry, proxy = client_of(cluster)
+    witness = cluster.open()
+    land(registry, Create(ROOT))
+    proxy.stall("c2s")
+    outcome = registry.wait(registry.commit(Create(f"{ROOT}/late", "x"), patience=0.3))
+    assert isinstance(outcome, Unknown)
+    assert read(witness, f"{ROOT}/late") is None
+    proxy.heal()
+    witness.wait_for(lambda: data(witness, f"{ROOT}/late") == "x")
+
+
+def test_an_answer_that_is_late_still_reaches_the_mirror(cluster: ZookeeperCluster) -> None:
+    registry, proxy = client_of(cluster)
+    tree = mirror(registry)
+    land(registry, Create(f"{ROOT}/a", "1"))
+    held = proxy.hold_reply("multi")
+    outcome = registry.wait(registry.commit(Put(f"{ROOT}/a", "2"), patience=0.3))
+    assert isinstance(outcome, Unknown)
+    held.release()
+    registry.wait_for(lambda: look(registry, lambda: tree.get("a")) == "2")
+
+
+def test_a_request_that_never_arrived_is_unknown_too(cluster: ZookeeperCluster) -> None:
+    registry, proxy = client_of(cluster)
+    tree = mirror(registry)
+    land(registry, Create(ROOT))
+    proxy.eat_request("multi")
+    assert isinstance(registry.wait(registry.commit(Create(f"{ROOT}/never"))), Unknown)
+    registry.wait_for(lambda: registry.session() is not None and tree.synced)
+    assert "never" not in tree
+
+
+def test_a_plain_ephemeral_whose_reply_was_lost_is_known_for_ours_by_its_owner(
+    cluster: ZookeeperCluster,
+) -> None:
+    registry, _ = client_of(cluster)
+    tree = mirror(registry)
+    land(registry, Create(ROOT))
+    cluster.lose_reply(registry)
+    assert isinstance(registry.wait(registry.commit(Create(f"{ROOT}/me", ephemeral=True))), Unknown)
+    registry.wait_for(lambda: registry.session() is not None and tree.synced)
+    assert isinstance(registry.wait(registry.commit(Create(f"{ROOT}/me", ephemeral=True))), Refused)
+    session = registry.session()
+    assert session is not None
+    assert look(registry, lambda: tree.owner("me")) == session.id
+
+
+def test_nothing_waits_for_ever_while_cut_off(cluster: ZookeeperCluster) -> None:
+    registry, proxy = client_of(cluster)
+    proxy.cut()
+    registry.wait_for(lambda: registry.session() is None)
+    assert registry.commit(Create(f"{ROOT}/a")).result(timeout=0) == Refused("not connected to the registry")
+    with pytest.raises(RegistryError, match="not connected"):
+        registry.read([ROOT]).result(timeout=0)
+    tree = registry.mirror(f"{ROOT}/later")
+    proxy.heal()
+    registry.wait_for(lambda: tree.synced)
+
+
+def test_a_request_of_an_ended_session_is_never_sent_in_the_next_one(
+    cluster: ZookeeperCluster, zookeeper: Server
+) -> None:
+    registry, _ = client_of(cluster)
+    land(registry, Create(ROOT))
+    first = registry.session()
+    end_session(zookeeper, registry)
+    # The owner has not been told yet: for it the old session still stands.
+    while registry._client.identity() is None or f"{registry._client.identity()[0]:016x}" == first.id:  # type: ignore[index,union-attr]
+        time.thread_time()
+    outcome = registry.wait(registry.commit(Create(f"{ROOT}/from-the-old-session", ephemeral=True)))
+    assert isinstance(outcome, Refused | Unknown)
+    registry.wait_for(lambda: registry.session() is not None)
+    assert read(registry, f"{ROOT}/from-the-old-session") is None
+
+
+# -- watches and mirrors ----------------------------------------------------------------------------------
+
+
+def test_a_mirrored_root_may_go_and_come_back(cluster: ZookeeperCluster) -> None:
+    registry, _ = client_of(cluster)
+    other = cluster.open()
+    tree = mirror(registry)
+    for turn in range(3):
+        land(other, Create(f"{ROOT}/a/b", str(turn)))
+        sees(registry, lambda turn=turn: tree.get("a/b") == str(turn))  # type: ignore[misc]
+        land(other, Delete(ROOT, recursive=True))
+        sees(registry, lambda: len(tree) == 0)
+
+
+def test_a_node_re_made_between_two_looks_is_known_for_another(cluster: ZookeeperCluster) -> None:
+    registry, _ = client_of(cluster)
+    other = cluster.open()
+    tree = mirror(registry)
+    first = land(other, Create(f"{ROOT}/instance", "x")).number
+    sees(registry, lambda: tree.get("instance") == "x")
+    before = tree.since("instance")
+    second = land(other, Delete(f"{ROOT}/instance"), Create(f"{ROOT}/instance", "x")).number
+    sees(registry, lambda: tree.node("instance").made == second)
+    assert second > first
+    assert tree.since("instance") > before
+
+
+def test_changes_that_come_while_a_mirror_loads_are_not_lost(cluster: ZookeeperCluster) -> None:
+    registry, proxy = client_of(cluster)
+    other = cluster.open()
+    land(other, *(Create(f"{ROOT}/{n % 10}/{n}", "old") for n in range(800)))
+    held = proxy.hold_reply("multiRead")
+    tree = registry.mirror(ROOT)
+    registry.pump()
+    held.wait()
+    land(other, *(Put(f"{ROOT}/{n % 10}/{n}", "new") for n in range(0, 400)))
+    land(other, *(Delete(f"{ROOT}/{n % 10}/{n}") for n in range(400, 800)), Create(f"{ROOT}/11/new", "new"))
+    held.release()
+    registry.wait_for(lambda: tree.synced)
+    sees(registry, lambda: "11/new" in tree and "9/799" not in tree)
+    leaves = [path for path in tree if path.count("/") == 1]
+    assert {str(look(registry, lambda path=path: tree.get(path))) for path in leaves} == {"new"}  # type: ignore[misc]
+    assert len(leaves) == 401
+
+
+def test_own_commits_are_never_read_back_and_a_quiet_mirror_asks_nothing(cluster: ZookeeperCluster) -> None:
+    registry, proxy = client_of(cluster)
+    tree = mirror(registry)
+    land(registry, Create(f"{ROOT}/cursor", "0"), Create(f"{ROOT}/sharding/0"))
+    proxy.reset_counts()
+    for turn in range(20):
+        land(
+            registry,
+            Put(f"{ROOT}/cursor", str(turn), version=tree.version("cursor")),
+            Create(f"{ROOT}/sharding/0/running", "me", ephemeral=True),
+        )
+        assert tree.get("sharding/0/running") == "me"
+        land(
+            registry,
+            Put(f"{ROOT}/cursor", "done", version=tree.version("cursor")),
+            Delete(f"{ROOT}/sharding/0/running"),
+        )
+    requests = proxy.requests
+    del requests["ping"]
+    assert requests == {"multi": 40}
+
+
+def test_what_others_keep_busy_is_read_only_when_asked_for(cluster: ZookeeperCluster) -> None:
+    registry, proxy = client_of(cluster)
+    other = cluster.open()
+    tree = mirror(registry)
+    land(other, Create(f"{ROOT}/busy", "0"))
+    sees(registry, lambda: "busy" in tree)
+    proxy.reset_counts()
+    for turn in range(50):
+        land(other, Put(f"{ROOT}/busy", str(turn)))
+    proxy.until(lambda: sum(proxy.notifications.values()) >= 50)
+    registry.wait_for(lambda: not registry._inbox)
+    assert proxy.requests["multiRead"] == 0
+    assert look(registry, lambda: tree.get("busy")) == "49"
+    assert proxy.requests["multiRead"] == 1
+
+
+def test_data_that_is_not_text_harms_nobody(cluster: ZookeeperCluster, zookeeper: Server) -> None:
+    registry, _ = client_of(cluster)
+    tree = mirror(registry)
+    stranger = KazooClient(zookeeper.hosts)
+    stranger.start()
+    stranger.create(f"{ROOT}/bytes", b"\xff\xfe\x00", makepath=True)
+    stranger.create(f"{ROOT}/empty", b"")
+    sees(registry, lambda: tree.get("bytes") == "\udcff\udcfe\x00" and tree.get("empty") == "")
+    land(registry, Put(f"{ROOT}/bytes", str(look(registry, lambda: tree.get("bytes")))))
+    assert stranger.get(f"{ROOT}/bytes")[0] == b"\xff\xfe\x00"
+    stranger.stop()
+    stranger.close()
+
+
+def test_a_forgotten_mirror_is_not_notified_any_more(cluster: ZookeeperCluster) -> None:
+    registry, proxy = client_of(cluster)
+    other = cluster.open()
+    registry.forget(mirror(registry))
+    read(registry, ROOT)
+    proxy.reset_counts()
+    land(other, Create(f"{ROOT}/a"))
+    read(registry, ROOT)
+    assert proxy.notifications.total() == 0
+
+
+# -- commits ----------------------------------------------------------------------------------------------
+
+
+def test_parents_that_vanish_between_two_commits_are_made_again(cluster: ZookeeperCluster) -> None:
+    registry, _ = client_of(cluster)
+    other = cluster.open()
+    for _ in range(3):
+        land(registry, Create(f"{ROOT}/leader/election/latch/n-", ephemeral=True, sequential=True))
+        land(other, Delete(ROOT, recursive=True))
+
+
+def test_commits_that_share_a_transaction_land_or_are_refused_each_by_itself(
+    cluster: ZookeeperCluster,
+) -> None:
+    registry, proxy = client_of(cluster)
+    land(registry, *(Create(f"{ROOT}/{n}", "0") for n in range(10)))
+    proxy.reset_counts()
+    together = [registry.wait(f) for f in registry.commit_all([[Put(f"{ROOT}/{n}", "1")] for n in range(10)])]
+    assert proxy.requests["multi"] == 1
+    assert len({outcome.number for outcome in together if isinstance(outcome, Landed)}) == 1
+    mixed = registry.commit_all([[Put(f"{ROOT}/{n}", "2", version=1 if n != 4 else 9)] for n in range(10)])
+    outcomes = [type(registry.wait(future)) for future in mixed]
+    assert outcomes == [Refused if n == 4 else Landed for n in range(10)]
+
+
+def test_ten_thousand_nodes_are_deleted_with_their_root(cluster: ZookeeperCluster) -> None:
+    registry, _ = client_of(cluster)
+    for start in range(0, 10_000, 2500):
+        land(registry, *(Create(f"{ROOT}/{n % 7}/{n}") for n in range(start, start + 2500)))
+    land(registry, Delete(ROOT, recursive=True))
+    assert read(registry, ROOT) is None
+
+
+def test_a_listener_may_commit(cluster: ZookeeperCluster) -> None:
+    registry, proxy = client_of(cluster)
+    land(registry, Create(f"{ROOT}/comebacks", "0"))
+
+    def on_state(state: State, session: Session | None) -> None:
+        if state is State.CONNECTED:
+            registry.commit(Put(f"{ROOT}/comebacks", "1"))
+
+    registry.listener = on_state
+    proxy.cut()
+    registry.wait_for(lambda: registry.session() is None)
+    proxy.heal()
+    registry.wait_for(lambda: registry.session() is not None)
+    registry.wait_for(lambda: data(registry, f"{ROOT}/comebacks") == "1")
+
+
+def test_a_forked_child_may_not_use_its_parents_registry_and_does_it_no_harm(
+    cluster: ZookeeperCluster,
+) -> None:
+    registry, _ = client_of(cluster)
+    tree = mirror(registry)
+    land(registry, Create(f"{ROOT}/me", ephemeral=True))
+    child = os.fork()
+    if child == 0:
+        try:
+            registry.commit(Create(f"{ROOT}/child"))
+        except RegistryError:
+            os._exit(7)
+        os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+    land(registry, Create(f"{ROOT}/after"))
+    assert "me" in tree
+
+
+# -- getting in -------------------------------------------------------------------------------------------
+
+
+def test_nobody_there_is_one_sentence() -> None:
+    with pytest.raises(
+        Unreachable, match=r"^zookeeper://127\.0\.0\.1:1/x: no ZooKeeper server answered"
+    ) as caught:
+        connect("zookeeper://127.0.0.1:1/x?session_timeout=1s", patience=0.5)
+    assert "refused" in str(caught.value)
+
+
+def test_credentials_put_an_acl_on_every_node_and_keep_strangers_out(zookeeper_server: Server) -> None:
+    ours = open_at(url(zookeeper_server.hosts, who="app:s3cret%3A@"))
+    land(ours, Create("/contract/a/b", "private"), Create("/contract/e", ephemeral=True))
+    plain = KazooClient(zookeeper_server.hosts, auth_data={("digest", "app:s3cret:")})
+    plain.start()
+    for path in ("/contract", "/contract/a", "/contract/a/b", "/contract/e"):
+        assert plain.get_acls(path)[0] == [make_digest_acl("app", "s3cret:", all=True)]
+    plain.stop()
+    plain.close()
+    for who in ("", "app:wrong@"):
+        with pytest.raises(NotAllowed, match="permission") as caught:
+            connect(url(zookeeper_server.hosts, who=who))
+        assert "wrong" not in str(caught.value)
+    ours.close()
+
+
+def test_sasl_lets_the_right_password_in_and_the_wrong_one_is_one_sentence() -> None:
+    with Server(users={"app": "s3cret"}) as server:
+        ours = open_at(url(server.hosts, "&auth=sasl", who="app:s3cret@"))
+        land(ours, Create("/contract/a", "private"))
+        with pytest.raises(NotAllowed, match="does not accept these credentials") as caught:
+            connect(url(server.hosts, "&auth=sasl", who="app:wr0ng@"))
+        assert "wr0ng" not in str(caught.value)
+        stranger = open_at(f"zookeeper://{server.hosts}/elsewhere")
+        with pytest.raises(NotAllowed, match="permission"):
+            stranger.wait(stranger.read(["/contract/a"]))
+        stranger.close()
+        ours.close()
+
+
+def test_tls_with_certificates_of_both_sides(tls_certificates: Certificates) -> None:
+    ca, pair = tls_certificates.authority, tls_certificates.client
+    with Server(tls=tls_certificates) as server:
+        tls = f"&tls_ca={ca}&tls_cert={pair}&tls_key={pair}"
+        ours = open_at(url(server.secure_hosts, tls))
+        tree = mirror(ours)
+        land(ours, *(Create(f"{ROOT}/{n}", "x" * 1000) for n in range(500)))
+        again = open_at(url(server.secure_hosts, tls))
+        whole = mirror(again)
+        assert len(whole) == len(tree) == 501
+        ours.close()
+        again.close()
+
+
+def test_a_server_whose_certificate_we_do_not_know_is_one_sentence(
+    tls_certificates: Certificates, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    stranger = make(tmp_path_factory.mktemp("stranger"))
+    with Server(tls=tls_certificates) as server:
+        pair = tls_certificates.client
+        with pytest.raises(Unreachable, match="certificate"):
+            connect(
+                url(server.secure_hosts, f"&tls_ca={stranger.authority}&tls_cert={pair}&tls_key={pair}"),
+                patience=2.0,
+            )
+
+
+def test_secrets_appear_nowhere(zookeeper: Server, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(1)
+    registry = open_at(url(zookeeper.hosts, who="app:canary-s3cret@"))
+    land(registry, Create("/contract-canary/a"))
+    shown: list[Callable[[], str]] = [
+        lambda: repr(registry),
+        lambda: str(registry.session()),
+        lambda: caplog.text,
+    ]
+    registry.close()
+    assert all("canary" not in show().replace("contract-canary", "") for show in shown)
