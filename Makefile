@@ -1,0 +1,38 @@
+# `make` alone prints this list. Every target sets up what it needs; PYTHON=python3.13 chooses the interpreter.
+
+BIN := .venv/bin
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test bench format lock
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: ## virtual environment, pinned tools, a ZooKeeper for the tests
+	@scripts/setup python zookeeper
+
+check: ## formatting, lint, types, and the tests that need no server; under a minute
+	@scripts/setup python
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q -n auto -m "not zookeeper and not slow"
+
+test: ## every test (ARGS="tests/faults -k cut" chooses some)
+	@scripts/setup python zookeeper
+	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
+
+bench: ## how fast, beside others: a table and build/bench.json (ONLY=name runs one)
+	@scripts/setup python zookeeper
+	$(BIN)/python -m benchmarks
+
+format: ## format the code and mend what lint can mend
+	@scripts/setup python
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: ## pin the development requirements anew, by version and hash
+	@scripts/setup python uv
+	$(LOCK) --group build -o requirements/build.txt
+	$(LOCK) --group dev --all-extras pyproject.toml -o requirements/dev.txt

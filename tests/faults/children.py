@@ -1,0 +1,29 @@
+"""What the children of test_processes do. A module without pytest, so that they start at once."""
+
+import signal
+import subprocess
+
+from tests.faults.processes import Process
+
+
+def greet(name: str, times: int) -> None:
+    for _ in range(times):
+        print(f"hello {name}")
+
+
+def count() -> None:
+    """Answer every SIGUSR1 with a line, so that a test can see whether anybody is at home."""
+    signal.signal(signal.SIGUSR1, lambda *_: print("at home"))
+    print("ready")
+    while True:
+        signal.pause()
+
+
+def start_a_tethered_process() -> None:
+    print(Process(["sleep", "600"]).pid)
+    signal.pause()
+
+
+def start_a_loose_process() -> None:
+    print(subprocess.Popen(["sleep", "600"]).pid)
+    signal.pause()

@@ -1,0 +1,23 @@
+"""What `make` says it can do is what it can do."""
+
+import re
+import subprocess
+from pathlib import Path
+
+MAKEFILE = Path(__file__).parents[1] / "Makefile"
+
+
+def test_make_alone_lists_every_target_with_a_line_about_it() -> None:
+    told = subprocess.run(
+        ["make", "--no-print-directory", "-f", MAKEFILE], capture_output=True, check=True, text=True
+    ).stdout
+    targets = re.findall(r"^([a-z][a-z-]*):", MAKEFILE.read_text(), re.MULTILINE)
+    lines = [line.split(maxsplit=1) for line in told.splitlines()]
+    assert [line[0] for line in lines] == targets
+    assert all(len(line) == 2 for line in lines)
+
+
+def test_every_target_is_phony() -> None:
+    text = MAKEFILE.read_text()
+    targets = re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE)
+    assert re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE) == [" ".join(targets)]
