@@ -52,7 +52,7 @@ class HandClock:
         self._start = to - timedelta(seconds=self._boot)
 
     def at(self, when: float, act: Callable[[], None]) -> None:
-        """Have something done when the boot clock gets there; at once in order if it already is."""
+        """Have something done when the boot clock gets there; if it is there already, when it next moves."""
         heapq.heappush(self._due, (max(when, self._boot), next(self._order), act))
 
     def next_due(self) -> float | None:
@@ -60,6 +60,8 @@ class HandClock:
 
     def advance(self, seconds: float) -> None:
         """Move on, doing what falls due at its very moment."""
+        if seconds < 0:
+            raise ValueError(f"the boot clock cannot be turned back, not by {-seconds:g} s: see set_wall")
         target = self._boot + seconds
         while self._due and self._due[0][0] <= target:
             when, _, act = heapq.heappop(self._due)

@@ -234,6 +234,10 @@ class Contract:
         assert read(registry, "/contract/x") is None
         assert read(registry, "/contract/b") is None
 
+    def test_what_would_stand_below_an_ephemeral_node_is_absent(self, registry: Registry) -> None:
+        land(registry, Create("/contract/e", ephemeral=True))
+        land(registry, Forbid("/contract/e/x"), Forbid("/contract/e/x/y"), Create("/contract/a"))
+
     def test_guards_look_at_the_tree_before_the_commit_wherever_they_stand(self, registry: Registry) -> None:
         land(registry, Create("/contract/a"))
         land(registry, Put("/contract/a", "1"), Require("/contract/a", version=0))
@@ -466,6 +470,19 @@ class Contract:
         outer, inner = mirror(other, "/contract"), mirror(other, ROOT)
         land(registry, Create(f"{ROOT}/a", "1"))
         sees(other, lambda: outer.get("job/a") == "1" and inner.get("a") == "1")
+
+    def test_a_mirror_is_emptied_when_all_below_a_node_above_its_root_is_deleted(
+        self, registry: Registry, other: Registry
+    ) -> None:
+        inner, own = mirror(other), mirror(registry)
+        land(registry, Create(f"{ROOT}/a/b", "1"))
+        sees(other, lambda: inner.get("a/b") == "1")
+        land(registry, Delete("/contract", recursive=True))
+        assert len(own) == 0
+        sees(other, lambda: len(inner) == 0)
+        land(registry, Create(f"{ROOT}/c", "2"))
+        sees(other, lambda: inner.get("c") == "2")
+        assert list(inner.children("")) == ["c"]
 
     def test_a_forgotten_mirror_is_not_kept(self, registry: Registry) -> None:
         tree = mirror(registry)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from ..errors import MissingExtra, RegistryUrlError
+from .writes import check_path
 
 if TYPE_CHECKING:
     from .driver import Driver
@@ -141,7 +142,12 @@ def connect(url: str, *, patience: float = 10.0) -> "Driver":
 def namespace_of(text: str) -> str:
     """A namespace as a path: `prod`, `/prod/eu`; the default where none is named."""
     inner = text.strip("/")
-    return f"/{inner}" if inner else DEFAULT_NAMESPACE
+    namespace = f"/{inner}" if inner else DEFAULT_NAMESPACE
+    try:
+        check_path(namespace)
+    except ValueError as wrong:
+        raise RegistryUrlError(f"the address names a namespace that cannot be: {wrong}") from wrong
+    return namespace
 
 
 def _memory(address: Address, patience: float) -> "Driver":

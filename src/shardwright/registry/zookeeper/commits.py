@@ -64,6 +64,8 @@ class Attempt:
     """Nodes above ours that were not there when last looked."""
     below: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """For recursive deletes: all that stood below, leaves first."""
+    impossible: dict[str, str] = field(default_factory=dict)
+    """Forbidden nodes below an ephemeral one, each with that: they cannot be there while it stands."""
     session: str = ""
     """Whose the ephemeral nodes will be."""
     versions: bool = True
@@ -96,6 +98,9 @@ class Attempt:
                 case Require(path):
                     found.append((write, path, wire.check(path, expected)))
                 case Forbid(path):
+                    if path in self.impossible:
+                        found.append((write, path, wire.check(self.impossible[path], -1)))
+                        continue
                     # Where a parent is missing already, forbidding that says the same.
                     top = next((above for above in parents(path) if above in self.missing), path)
                     found.append((write, top, wire.create(top, "", 0, acl)))
@@ -126,7 +131,11 @@ class Attempt:
         write, path, _ = operations[index]
         own = path == write.path
         if code == wire.NO_NODE and isinstance(write, Create | Forbid):
+            self.impossible.clear()
             return Look(self.ground())
+        if code == wire.NO_CHILDREN_FOR_EPHEMERALS and isinstance(write, Forbid):
+            self.impossible[write.path] = path.rpartition("/")[0]
+            return Look(())
         if code == wire.NODE_EXISTS and not own:
             # A parent, or the stand-in of a forbidden node, has appeared since we looked.
             return Look(self.ground())
