@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardwright import durations
@@ -41,6 +41,7 @@ def test_what_is_no_length_is_refused(given: object) -> None:
         durations.read(given)
 
 
+@settings(deadline=None)
 @given(st.timedeltas(min_value=timedelta(), max_value=durations.LONGEST))
 def test_what_is_written_reads_back_as_the_same_length(length: timedelta) -> None:
     assert durations.read(durations.text(length)) == length
