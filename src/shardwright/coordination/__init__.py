@@ -3,3 +3,18 @@
 Nothing in this package reads a clock, touches the registry or starts a thread. Every module is one
 concept: the nodes it keeps, the questions one can ask of them, and what it decides.
 """
+
+from collections.abc import Iterator
+
+from . import ending, failover, firing, instance, leader, server, sharding
+from .step import Look, Step
+from .view import View
+
+#: In this order: tell what ended, be known, have a leader, have an assignment, rescue, then fire.
+CONCEPTS = (ending, server, instance, leader, sharding, failover, firing)
+
+
+def decide(view: View) -> Iterator[Step | Look]:
+    """All that the job asks of this process at this moment."""
+    for concept in CONCEPTS:
+        yield from concept.decide(view)

@@ -1,5 +1,5 @@
-"""Strategies: how a job's shards are shared out among those that may work. Pure: the same question, the
-same answer, whoever leads.
+"""Strategies: how a job's shards are shared out among those that may work. Pure: the same question, the same
+answer, whoever leads.
 
 A strategy is asked with a `Question` and answers with an owner for every shard. ElasticJob's four answer
 exactly as theirs do; `sticky`, the default, moves only what must move. Users register their own by name.

@@ -1,0 +1,203 @@
+"""Claims: a fire of a shard starts by one transaction and ends by one, and both move its cursor.
+
+    ~~cursor/<i>    persistent, not watched    which scheduled fire the shard has come to, who runs it
+                                               now, how the
+                                               last run ended, and a checkpoint for a successor
+
+The cursor's version is the one exact guard there is: the node is never deleted, so whoever claims at the
+version it read is the only one to do so, whoever believes what. Its runner knows it from its own commits;
+a new owner reads it once; a stale idea of it is refused. It remembers which making of the job it belongs
+to, so that a job removed and made anew starts anew.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from . import execution, instance, sharding
+from .step import Claim, Create, Delete, Forbid, Put, Require, Start, Step, Write, do
+from .view import Source, View
+
+
+@dataclass(frozen=True, slots=True)
+class Tenure:
+    """An unfinished claim: who runs the shard, for which fire, why, and the how-manieth time."""
+
+    by: str
+    attempt: str
+    fire: str
+    source: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """What a shard's cursor says."""
+
+    made: int = 0
+    """The number of the commit that made the job."""
+    at: datetime | None = None
+    """The last scheduled fire that is accounted for."""
+    run: Tenure | None = None
+    last: str = ""
+    """How the last run ended."""
+    ended: datetime | None = None
+    """When it did."""
+    checkpoint: str | None = None
+
+    def text(self) -> str:
+        told = {
+            "made": self.made,
+            "at": self.at.isoformat() if self.at is not None else None,
+            "run": [self.run.by, self.run.attempt, self.run.fire, self.run.source, self.run.tries]
+            if self.run is not None
+            else None,
+            "last": self.last,
+            "ended": self.ended.isoformat() if self.ended is not None else None,
+            "checkpoint": self.checkpoint,
+        }
+        return json.dumps({key: value for key, value in told.items() if value not in (None, "")})
+
+
+def node(item: int) -> str:
+    return f"~~cursor/{item}"
+
+
+def read(text: str) -> Cursor:
+    """A cursor from its text. One that makes no sense says nothing: the shard starts anew."""
+    try:
+        told = json.loads(text)
+        run = _tenure(*told["run"]) if told.get("run") else None
+        checkpoint = told.get("checkpoint")
+        return Cursor(
+            int(told.get("made", 0)),
+            _moment(told.get("at")),
+            run,
+            str(told.get("last", "")),
+            _moment(told.get("ended")),
+            None if checkpoint is None else str(checkpoint),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Cursor()
+
+
+def _tenure(by: str, attempt: str, fire: str, source: str, tries: int) -> Tenure:
+    return Tenure(str(by), str(attempt), str(fire), Source(source).value, int(tries))
+
+
+def _moment(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def cursor(view: View, item: int) -> Cursor:
+    """The shard's cursor as we know it; blank for a shard, or a making of the job, that has none yet."""
+    found = view.cursors.node(item)
+    told = read(found.data) if found is not None else Cursor()
+    made = birth(view)
+    return told if told.made == made else Cursor(made=made)
+
+
+def birth(view: View) -> int:
+    """The number of the commit that made the job."""
+    return view.tree.node("").made if "" in view.tree else 0
+
+
+def busy(view: View, item: int) -> bool:
+    """Whether somebody alive is running the shard, or is about to."""
+    if item in view.local.runs or execution.runner(view, item) is not None:
+        return True
+    run = cursor(view, item).run
+    return run is not None and run.by != view.me and not instance.dead(view, run.by)
+
+
+def attempt(view: View, item: int) -> str:
+    """What a claim made on this view is called: the version it would give the cursor."""
+    found = view.cursors.node(item)
+    return str(0 if found is None else found.version + 1)
+
+
+def put(view: View, item: int, new: Cursor) -> Write:
+    found = view.cursors.node(item)
+    return Create(node(item), new.text()) if found is None else Put(node(item), new.text(), found.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """One shard's fire that is about to be claimed; `at` where it moves the shard's place in the schedule."""
+
+    item: int
+    fire: str
+    source: Source
+    at: datetime | None = None
+    tries: int = 1
+
+
+def unmoved(view: View, item: int) -> Write:
+    """A guard: nobody has claimed or ended the shard since. Marks come and go under one name, so that their
+    versions say little; the cursor's says all."""
+    found = view.cursors.node(item)
+    return Forbid(node(item)) if found is None else Require(node(item), found.version)
+
+
+def start(view: View, fires: Sequence[Fire], *proof: Write) -> Step:
+    """Claim these shards and run them, all in one transaction. `proof` is what makes them ours to run."""
+    writes: list[Write] = [Require(instance.alive_node(view.me)), *proof]
+    claims = []
+    for fire in fires:
+        now = cursor(view, fire.item)
+        name = attempt(view, fire.item)
+        tenure = Tenure(view.me, name, fire.fire, fire.source.value, fire.tries)
+        writes += execution.begin(view, [fire.item])
+        writes.append(put(view, fire.item, replace(now, at=fire.at or now.at, run=tenure)))
+        claims.append(Claim(fire.item, fire.fire, fire.source, name, fire.tries, now.checkpoint))
+    return do(*writes, then=Start(tuple(claims)))
+
+
+def owned(view: View, items: list[int]) -> list[Write]:
+    """The proof that shards are ours by assignment."""
+    return [
+        Require(sharding.owner_node(item), view.tree.version(sharding.owner_node(item))) for item in items
+    ]
+
+
+def take_up(view: View) -> Iterator[Step]:
+    """Marks of ours for shards that do not run here: the answer to a claim was lost, or came too late.
+
+    If the cursor tells of that claim, run it now. If not, the mark says nothing and goes; should we have an
+    old idea of the cursor, that is refused, and we read it again.
+    """
+    for item in execution.marked(view):
+        mark = execution.running_node(item)
+        if item in view.local.runs or view.tree.get(mark) != view.me:
+            continue
+        now = cursor(view, item)
+        if now.run is None or now.run.by != view.me:
+            yield do(unmoved(view, item), Delete(mark))
+            continue
+        found = Claim(
+            item, now.run.fire, Source(now.run.source), now.run.attempt, now.run.tries, now.checkpoint
+        )
+        yield do(Require(instance.alive_node(view.me)), unmoved(view, item), then=Start((found,)))
+
+
+def still_ours(view: View, item: int) -> bool:
+    """Whether the run of a shard here is the one its cursor tells of. If not, somebody has taken it over, and
+    what was done under the old claim is history."""
+    run = cursor(view, item).run
+    return run is not None and run.by == view.me and run.attempt == view.local.runs[item].attempt
+
+
+def end(view: View, item: int, outcome: str, at: datetime | None) -> Iterator[Write]:
+    """The run is over: write how it ended, and take its mark away."""
+    now = cursor(view, item)
+    yield put(view, item, replace(now, at=at, run=None, last=outcome, ended=view.now))
+    yield from execution.end(view, [item])
+
+
+def give_up(view: View, item: int, why: str) -> Write:
+    """Account for a run whose end nobody will tell."""
+    return put(view, item, replace(cursor(view, item), run=None, last=why))

@@ -1,0 +1,64 @@
+"""Execution: which shards run now, and which may not.
+
+    sharding/<i>/running     the runner's id; persistent where failover is on, so that it outlives its
+                             runner,
+                             else ephemeral; none where the job does not monitor its execution
+    sharding/<i>/disabled    persistent; an operator's: this shard is left out
+
+A mark whose runner is dead is an orphan: whoever sees it first puts the shard up for failover.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from . import instance
+from .step import Create, Delete, Write
+from .view import View
+
+
+def running_node(item: int) -> str:
+    return f"sharding/{item}/running"
+
+
+def disabled_node(item: int) -> str:
+    return f"sharding/{item}/disabled"
+
+
+def disabled(view: View) -> set[int]:
+    return {item for item in view.items if disabled_node(item) in view.tree}
+
+
+def marked(view: View) -> list[int]:
+    """The shards that are marked as running, by the living or the dead."""
+    return [item for item in view.items if running_node(item) in view.tree]
+
+
+def runner(view: View, item: int) -> str | None:
+    """Who runs a shard now; None where nobody does, or nobody any more."""
+    node = running_node(item)
+    if node not in view.tree:
+        return None
+    who = view.tree.get(node) or ""
+    return None if instance.dead(view, who) else who
+
+
+def orphans(view: View) -> Iterator[tuple[int, str]]:
+    """Shards whose runner died over them, with that runner."""
+    candidates = marked(view)
+    view.tree.need(map(running_node, candidates))
+    for item in candidates:
+        who = view.tree.get(running_node(item)) or ""
+        if instance.dead(view, who):
+            yield item, who
+
+
+def begin(view: View, items: Iterable[int]) -> Iterator[Write]:
+    """Mark shards as running; refused where somebody else's mark stands."""
+    if view.config.monitor_execution:
+        for item in items:
+            yield Create(running_node(item), view.me, ephemeral=not view.config.failover)
+
+
+def end(view: View, items: Iterable[int]) -> Iterator[Write]:
+    for item in items:
+        if running_node(item) in view.tree:
+            yield Delete(running_node(item))

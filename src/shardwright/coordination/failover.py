@@ -1,0 +1,180 @@
+"""Failover: what ran in a process that died is run by one that lives, in the same fire.
+
+    leader/failover/items/<i>    persistent    waiting for somebody to take it
+    leader/failover/latch/…      ephemeral     the line of those who would
+    sharding/<i>/failover        ephemeral     who has taken it over
+    sharding/<i>/failovering     persistent    the same, outliving a taker that dies over it, too
+
+Whoever sees first that a runner died puts its shards up, those it had taken over itself as well as its
+own. Idle members take them, the lowest first, under the latch that Java's take them under too; taking
+over and starting are one transaction, so nobody dies in between, and the run is of the taken shard and
+nothing else.
+"""
+
+from collections.abc import Iterator
+
+from . import claim, execution, instance, latch, server, sharding
+from .step import Create, Delete, Look, Put, Step, Write, do
+from .view import Source, View
+
+WAITING = "leader/failover/items"
+LATCH = "leader/failover/latch"
+
+DIED = "its runner died"
+
+
+def waiting_node(item: int) -> str:
+    return f"{WAITING}/{item}"
+
+
+def taken_node(item: int) -> str:
+    return f"sharding/{item}/failover"
+
+
+def taking_node(item: int) -> str:
+    return f"sharding/{item}/failovering"
+
+
+def waiting(view: View) -> list[int]:
+    """The shards that are up, the lowest first."""
+    numbers = sorted(int(name) for name in view.tree.children(WAITING) if name.isdecimal())
+    return [item for item in numbers if item in view.items]
+
+
+def taken(view: View, item: int) -> bool:
+    """Whether somebody has taken the shard over, or may: then it is not its owner's to start."""
+    return taken_node(item) in view.tree or waiting_node(item) in view.tree
+
+
+def owns(view: View, item: int) -> bool:
+    """An unfinished claim of the dead is not silently the new owner's: it is put up, and taken."""
+    return view.config.failover and claim.cursor(view, item).run is not None
+
+
+def decide(view: View) -> Iterator[Step | Look]:
+    if view.local.stopped or not instance.registered(view):
+        return
+    yield from put_up(view)
+    if view.config.failover and may_take(view) and (item := next(iter(waiting(view)), None)) is not None:
+        step = take(view, item)
+        yield from latch.act(
+            view,
+            LATCH,
+            *step.writes,
+            turn=server.workers(view).index(view.me),
+            since=view.tree.since(waiting_node(item)),
+            then=step.then,
+        )
+    else:
+        yield from latch.withdraw(view, LATCH)
+
+
+def put_up(view: View) -> Iterator[Step | Look]:
+    """Turn what the dead left into what can be taken."""
+    orphaned = [item for item, _ in execution.orphans(view)]
+    view.cursors.need(orphaned)
+    for item in orphaned:
+        mark = execution.running_node(item)
+        if taken_up_since(view, item):
+            continue
+        if wanted(view):
+            yield do(claim.unmoved(view, item), Delete(mark), *up(view, item))
+        elif not view.tree.node(mark).owner:
+            yield do(Delete(mark), *lost(view, item))
+    for item in view.items:
+        yield from look_after_taker(view, item)
+    yield from put_up_unmarked(view)
+
+
+def wanted(view: View) -> bool:
+    return view.config.failover and view.config.delivery == "at_least_once"
+
+
+def taken_up_since(view: View, item: int) -> bool:
+    """Whether the cursor tells of somebody alive: then the mark we see is older than what we know."""
+    run = claim.cursor(view, item).run
+    return run is not None and not instance.dead(view, run.by)
+
+
+def put_up_unmarked(view: View) -> Iterator[Step]:
+    """A claim of the dead whose mark somebody took away: only the owner knows of it, by the cursor."""
+    if not view.config.failover:
+        return
+    ours = sharding.mine(view)
+    view.cursors.need(ours)
+    for item in ours:
+        run = claim.cursor(view, item).run
+        marked = execution.running_node(item) in view.tree or taken(view, item)
+        if run is None or marked or not instance.dead(view, run.by):
+            continue
+        if wanted(view):
+            yield do(claim.unmoved(view, item), *up(view, item))
+        else:
+            yield do(*lost(view, item))
+
+
+def look_after_taker(view: View, item: int) -> Iterator[Step | Look]:
+    """A taker that died before it started, or a Java one that only blinked."""
+    taking = taking_node(item)
+    if (
+        taking not in view.tree
+        or execution.running_node(item) in view.tree
+        or waiting_node(item) in view.tree
+    ):
+        return
+    who = view.tree.get(taking) or ""
+    if not instance.dead(view, who):
+        yield from instance.when_dead(view, who)
+    elif not taken_up_since(view, item):
+        yield do(claim.unmoved(view, item), *up(view, item))
+
+
+def up(view: View, item: int) -> Iterator[Write]:
+    if waiting_node(item) not in view.tree:
+        yield Create(waiting_node(item))
+    if taking_node(item) in view.tree:
+        yield Delete(taking_node(item))
+
+
+def lost(view: View, item: int) -> Iterator[Write]:
+    """The job does not want it run again: account for it."""
+    if claim.cursor(view, item).run is not None:
+        yield claim.give_up(view, item, DIED)
+    else:
+        yield claim.unmoved(view, item)
+
+
+def may_take(view: View) -> bool:
+    """Idle members first; a busy one only when nobody is idle and it has room."""
+    if view.local.draining or view.local.slots < 1 or not server.may_work(view):
+        return False
+    if not view.local.runs:
+        return True
+    at_work = {execution.runner(view, item) for item in execution.marked(view)}
+    return all(who in at_work for who in server.workers(view))
+
+
+def take(view: View, item: int) -> Step:
+    """Take a shard over and start it: for the fire its runner died over, once more."""
+    run = claim.cursor(view, item).run
+    fire = run.fire if run is not None else f"#{view.tree.node(waiting_node(item)).made}"
+    again = claim.Fire(item, fire, Source.FAILOVER, tries=run.tries + 1 if run is not None else 2)
+    taking = taking_node(item)
+    known = (
+        Put(taking, view.me, view.tree.version(taking)) if taking in view.tree else Create(taking, view.me)
+    )
+    return claim.start(
+        view,
+        [again],
+        Delete(waiting_node(item)),
+        *([Delete(taken_node(item))] if taken_node(item) in view.tree else []),
+        Create(taken_node(item), view.me, ephemeral=True),
+        known,
+    )
+
+
+def finished(view: View, item: int) -> Iterator[Write]:
+    """With the end of the run we have it no more."""
+    for node in (taken_node(item), taking_node(item)):
+        if node in view.tree and view.tree.get(node) == view.me:
+            yield Delete(node)

@@ -1,0 +1,112 @@
+"""Instances: the processes that have the job.
+
+    instances/<id>    ephemeral    one for each live process: ElasticJob's YAML, who and on which server
+    ~alive/<id>       ephemeral    the same for Python processes, made and ended with the session: the one
+                                   exact sign of life, which no reconnect and no operator disturbs
+    ~draining/<id>    ephemeral    this one is about to leave: give it nothing, take what falls idle
+
+An id is `<address>@-@<pid>-<random>`, new for every session and never used again; Java's have no random
+part and keep theirs. A Java process is taken for dead when its node has been away for a while: it deletes
+and re-makes it at every reconnect. A Python process whose `instances` node was taken away while it is
+alive has been ordered to stop.
+"""
+
+from collections.abc import Iterator
+
+from .. import elasticjob
+from .step import Create, Delete, Leave, Look, Step, Stop, do
+from .view import View
+
+ROOT, ALIVE, DRAINING = "instances", "~alive", "~draining"
+
+#: For how long a Java process's node may be away before it is taken for dead.
+BLINK = 2.0
+
+
+def node(who: str) -> str:
+    return f"{ROOT}/{who}"
+
+
+def alive_node(who: str) -> str:
+    return f"{ALIVE}/{who}"
+
+
+def draining_node(who: str) -> str:
+    return f"{DRAINING}/{who}"
+
+
+def address_of(who: str) -> str:
+    """The server an instance runs on."""
+    return who.partition("@-@")[0]
+
+
+def is_python(who: str) -> bool:
+    return "-" in who.partition("@-@")[2]
+
+
+def registered(view: View) -> bool:
+    return alive_node(view.me) in view.tree
+
+
+def live(view: View) -> list[str]:
+    """Those that are in the job and can be reckoned with, ourselves included."""
+    return [
+        who
+        for who in view.tree.children(ROOT)
+        if (not is_python(who) or alive_node(who) in view.tree) and draining_node(who) not in view.tree
+    ]
+
+
+def java_members(view: View) -> list[str]:
+    return [who for who in view.tree.children(ROOT) if not is_python(who)]
+
+
+def dead(view: View, who: str) -> bool:
+    """Whether nothing of this instance can be running any more."""
+    if is_python(who):
+        return alive_node(who) not in view.tree
+    return node(who) not in view.tree and view.boot >= view.tree.since(node(who)) + BLINK
+
+
+def when_dead(view: View, who: str) -> Iterator[Look]:
+    """For a Java process that is away: look again when it has been away for long enough."""
+    if not is_python(who) and node(who) not in view.tree and not dead(view, who):
+        yield Look(view.tree.since(node(who)) + BLINK, f"has {who} gone, or did it only blink?")
+
+
+def register(view: View) -> Step:
+    """Be known. Both nodes in one commit, so that one without the other always means something."""
+    card = elasticjob.write_instance(elasticjob.Instance(view.me, address_of(view.me)))
+    mine = node(view.me)
+    known = () if mine in view.tree else (Create(mine, card, ephemeral=True),)
+    return do(*known, Create(alive_node(view.me), ephemeral=True))
+
+
+def decide(view: View) -> Iterator[Step | Look]:
+    if view.local.stopped:
+        if registered(view) and not view.local.runs:
+            yield do(Delete(alive_node(view.me)))
+    elif not registered(view):
+        if not view.local.draining:
+            yield register(view)
+    elif node(view.me) not in view.tree:
+        yield do(then=Stop("its instance node was taken away, which is an order to stop"))
+    elif view.local.draining:
+        yield from drain(view)
+
+
+def drain(view: View) -> Iterator[Step]:
+    """Leave in order: say so, let the leader take what is idle, finish what runs, and only then go."""
+    if draining_node(view.me) not in view.tree:
+        yield do(Create(draining_node(view.me), ephemeral=True))
+    elif not view.local.runs and (not holds(view, view.me) or not live(view)):
+        yield do(
+            Delete(node(view.me)), Delete(alive_node(view.me)), Delete(draining_node(view.me)), then=Leave()
+        )
+
+
+def holds(view: View, who: str) -> list[int]:
+    """The shards an instance owns."""
+    owners = {item: f"sharding/{item}/instance" for item in view.items}
+    view.tree.need(owners.values())
+    return [item for item, owner in owners.items() if view.tree.get(owner) == who]

@@ -1,0 +1,43 @@
+"""Misfire: a fire that finds its shard still running is made good right after that run; any number of them
+collapses to one.
+
+    sharding/<i>/misfire    persistent    for Java members: a fire of this shard was missed
+
+Nothing needs to be remembered among Python members: a cursor that is behind the calendar says it all. The
+node is written while Java members are in the job, since one of them may own the shard next, and is
+honoured when found.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from . import instance
+from .step import Create, Delete, Step, Write, do
+from .view import View
+
+
+def node(item: int) -> str:
+    return f"sharding/{item}/misfire"
+
+
+def identity(view: View, item: int) -> str:
+    """What a fire is called of which only this is known: the number of the commit that noted it."""
+    return f"#{view.tree.node(node(item)).made}"
+
+
+def left_by_java(view: View, items: Iterable[int]) -> list[int]:
+    """Of these shards, those of which a missed fire is noted."""
+    return [item for item in items if node(item) in view.tree] if view.config.misfire else []
+
+
+def remember(view: View, items: Iterable[int]) -> Iterator[Step]:
+    """Note that a fire of these was missed, for a Java owner to come."""
+    new = [item for item in items if node(item) not in view.tree]
+    if new and view.config.misfire and instance.java_members(view):
+        yield do(*(Create(node(item)) for item in new))
+
+
+def made_good(view: View, items: Iterable[int]) -> Iterator[Write]:
+    """With the claim of a fire nothing is owed any more."""
+    for item in items:
+        if node(item) in view.tree:
+            yield Delete(node(item))

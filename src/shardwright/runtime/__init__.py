@@ -1,0 +1,1 @@
+"""The hands: what carries out what coordination decides."""

@@ -1,0 +1,256 @@
+"""A member: one job in this process, from looking to having it done.
+
+A turn looks at the job, decides, and sends what was decided; until every answer is back there is no other
+turn. Nothing here waits or sleeps: whoever drives the member calls `turn` when the registry has news,
+when a run has ended, and at the time it asks for. The same turns are driven by a thread in production and
+by a seeded clock in simulation.
+"""
+
+import logging
+import random
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import replace
+
+from .. import coordination
+from ..coordination.step import Claim, Forget, Leave, Look, Say, Start, Step, Stop
+from ..coordination.view import Cursors, Local, Nodes, Run, View
+from ..jobs import JobConfig
+from ..registry import Create, Landed, Node, Outcome, Put, Refused, Registry, Tree, Unknown, Unread, Write
+
+log = logging.getLogger(__name__)
+
+#: After a refusal that no news explains: how long until the next look, at first and at most.
+BACK_OFF, BACK_OFF_MOST = 0.05, 2.0
+
+Work = Callable[[Claim, int], None]
+
+
+class Member:
+    """One job in this process.
+
+    `work` is called to run a claimed shard under the number of its claim; it must return at once, and
+    `finished` must be called when the run is over. `cancel` is called for a run that is no longer ours: its
+    claim went with our session, or we were ordered to stop.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        config: JobConfig,
+        *,
+        identity: Callable[[], str],
+        work: Work,
+        cancel: Callable[[int, str], None] = lambda item, attempt: None,
+        decide: Callable[[View], Iterable[Step | Look]] = coordination.decide,
+        chance: random.Random | None = None,
+    ) -> None:
+        self.config = config
+        self.local = Local()
+        self.me = ""
+        self.left = False
+        self._registry = registry
+        self._identity, self._work, self._cancel, self._decide = identity, work, cancel, decide
+        self._chance = chance or random.Random()  # noqa: S311 - spreads load, guards nothing
+        namespace = registry.namespace
+        self._root = f"{namespace}/{config.name}"
+        self._own_root = f"{namespace}~shardwright/{config.name}"
+        self._job: Tree = registry.mirror(self._root)
+        self._own: Tree = registry.mirror(f"{self._own_root}/watched")
+        self._schedule = config.timetable()
+        self._session = ""
+        self._cursors: dict[int, Node | None] = {}
+        self._under_way = 0
+        self._again = True
+        self._seen = (-1, -1)
+        self._look_at: float | None = None
+        self._refusals = 0
+        self._said: set[str] = set()
+        self._news: tuple[int, int] = (-1, -1)
+
+    # -- what drives it -----------------------------------------------------------------------------
+
+    def due(self) -> float | None:
+        """The boot clock at which to take a turn although nothing happened."""
+        return self._look_at
+
+    def turn(self) -> bool:
+        """Look, decide, and send, unless nothing has changed since the last look; whether we looked."""
+        session = self._registry.session()
+        if session is None or self._under_way or self.left or not (self._job.synced and self._own.synced):
+            return False
+        if session.id != self._session:
+            self._begin(session.id)
+        now = self._registry.clock.boot()
+        seen = (self._job.changes, self._own.changes)
+        if seen == self._seen and not self._again and (self._look_at is None or now < self._look_at):
+            return False
+        self._seen, self._again, self._look_at = seen, False, None
+        try:
+            decided = list(self._decide(self._view()))
+        except Unread as unread:
+            self._read(unread.paths)
+            return True
+        for each in decided:
+            if isinstance(each, Look):
+                self._look_at = each.at if self._look_at is None else min(self._look_at, each.at)
+            else:
+                self._perform(each)
+        return True
+
+    def finished(self, item: int, attempt: str, outcome: str) -> None:
+        """A run is over; ignored where it is not one of ours any more."""
+        run = self.local.runs.get(item)
+        if run is not None and run.attempt == attempt:
+            self._set_run(item, replace(run, outcome=outcome))
+            self._again = True
+
+    def drain(self) -> None:
+        """Leave in order."""
+        self.local = replace(self.local, draining=True)
+        self._again = True
+
+    # -- looking ------------------------------------------------------------------------------------
+
+    def _begin(self, session: str) -> None:
+        """A new session: we are somebody else now, and what ran before is no longer ours."""
+        self._session = session
+        self.me = self._identity()
+        self._cursors.clear()
+        self._cancel_all()
+        self.local = replace(self.local, runs={}, since=self._registry.now())
+        self._again = True
+
+    def _view(self) -> View:
+        return View(
+            Nodes(self._job, self._own),
+            self.me,
+            self._session,
+            self._registry.now(),
+            self._registry.clock.boot(),
+            self.config,
+            self._schedule,
+            Cursors(f"{self._own_root}/cursor", self._cursors),
+            self.local,
+        )
+
+    def _read(self, paths: Iterable[str], *, fresh: bool = False) -> None:
+        session = self._session
+        self._under_way += 1
+
+        def done(answer: "Future[dict[str, Node | None]]") -> None:
+            self._under_way -= 1
+            self._again = True
+            if answer.exception() is None and session == self._session:
+                for path, node in answer.result().items():
+                    item = self._item_of(path)
+                    if item is not None:
+                        self._cursors[item] = node
+
+        self._registry.read(paths, fresh=fresh).add_done_callback(done)
+
+    def _item_of(self, path: str) -> int | None:
+        folder, _, name = path.rpartition("/")
+        return int(name) if folder == f"{self._own_root}/cursor" else None
+
+    # -- doing --------------------------------------------------------------------------------------
+
+    def _perform(self, step: Step) -> None:
+        if not step.writes:
+            self._effect(step, 0)
+            return
+        writes = [replace(write, path=self._full(write.path)) for write in step.writes]
+        session = self._session
+        self._under_way += 1
+        future = self._registry.commit(*writes)
+        future.add_done_callback(lambda done: self._answered(step, writes, session, done.result()))
+
+    def _answered(self, step: Step, writes: list[Write], session: str, outcome: Outcome) -> None:
+        self._under_way -= 1
+        self._again = True
+        if session != self._session:
+            return
+        match outcome:
+            case Landed(number):
+                self._refusals = 0
+                self._learn(writes, number)
+                self._effect(step, number)
+            case Refused() | Unknown():
+                self._forget(writes)
+                self._wait_a_little(writes)
+
+    def _learn(self, writes: list[Write], number: int) -> None:
+        """What we wrote to cursors is what they hold."""
+        for write in writes:
+            item = self._item_of(write.path)
+            if item is None:
+                continue
+            if isinstance(write, Create):
+                self._cursors[item] = Node(write.data, 0, "", number, number)
+            elif isinstance(write, Put) and write.version is not None:
+                known = self._cursors.get(item)
+                made = known.made if known is not None else 0
+                self._cursors[item] = Node(write.data, write.version + 1, "", made, number)
+
+    def _forget(self, writes: list[Write]) -> None:
+        for write in writes:
+            item = self._item_of(write.path)
+            if item is not None:
+                self._cursors.pop(item, None)
+
+    def _wait_a_little(self, writes: list[Write]) -> None:
+        """The world has moved on, and we shall be told how. If we are not, read what the step relied on, and
+        do not insist too quickly."""
+        self._refusals += 1
+        news = (self._job.changes, self._own.changes)
+        if news != self._news:
+            self._news = news
+            return
+        longest = min(BACK_OFF_MOST, BACK_OFF * 2 ** min(self._refusals, 10))
+        self._again = False
+        self._look_at = self._registry.clock.boot() + longest * (0.5 + self._chance.random() / 2)
+        self._read([write.path for write in writes], fresh=True)
+
+    def _effect(self, step: Step, number: int) -> None:
+        match step.then:
+            case Start() if self._registry.session() is None:
+                # The answer came when we may be given up already. If we are not, the claim is found again.
+                pass
+            case Start(claims):
+                for claim in claims:
+                    self._set_run(claim.item, Run(claim.attempt))
+                    self._work(claim, number)
+            case Forget(items):
+                self.local = replace(
+                    self.local, runs={item: run for item, run in self.local.runs.items() if item not in items}
+                )
+                self._again = True
+            case Stop(why):
+                log.warning("%s: stopped, %s", self.config.name, why)
+                self.local = replace(self.local, stopped=True)
+                self._cancel_all()
+                self._again = True
+            case Leave():
+                self.left = True
+            case Say(what):
+                if what not in self._said:
+                    self._said.add(what)
+                    log.info("%s: %s", self.config.name, what)
+            case None:
+                pass
+
+    def _cancel_all(self) -> None:
+        for item, run in self.local.runs.items():
+            if run.outcome is None:
+                self._cancel(item, run.attempt)
+
+    def _set_run(self, item: int, run: Run) -> None:
+        self.local = replace(self.local, runs={**self.local.runs, item: run})
+
+    def _full(self, path: str) -> str:
+        """A path as the registry says it: the job's, ours that are watched (~), ours that are not (~~)."""
+        if path.startswith("~~"):
+            return f"{self._own_root}/{path[2:]}"
+        if path.startswith("~"):
+            return f"{self._own_root}/watched/{path[1:]}"
+        return f"{self._root}/{path}" if path else self._root

@@ -1,0 +1,178 @@
+"""Failover: what the dead left is put up, taken by one, and run (seed 002)."""
+
+from datetime import timedelta
+
+import pytest
+
+from shardwright.coordination import failover, latch, leader
+from shardwright.coordination.claim import Cursor, Tenure
+from shardwright.coordination.step import Claim, Create, Delete, Look, Put, Require, Start, Step, do
+from shardwright.coordination.view import Run, Source
+from shardwright.registry import Unread
+
+from .test_firing import FIRE, T, cursor, owned
+from .views import JAVA, NOW, A, B, Told, a_view, member
+
+ON = {"failover": True}
+ALONE: dict[str, Told] = {**member(A), leader.NODE: A, leader.TERM: A, "": ""}
+LEFT = Tenure(B, "3", FIRE, "scheduled", 1)
+PLACE = f"{latch.place(a_view(), failover.LATCH)}0000000001"
+
+
+def steps(nodes: dict[str, Told], **view: object) -> list[object]:
+    return list(failover.decide(a_view(nodes, now=T, config=ON, **view)))  # type: ignore[arg-type]
+
+
+def test_the_shard_of_a_dead_runner_is_put_up_guarded_by_its_cursor() -> None:
+    nodes = {**ALONE, **owned(A, B), "sharding/1/running": B}
+    assert steps(nodes, cursors={0: None, 1: cursor(at=T, run=LEFT)})[0] == do(
+        Require("~~cursor/1", 3), Delete("sharding/1/running"), Create("leader/failover/items/1")
+    )
+
+
+def test_a_mark_that_is_older_than_what_the_cursor_tells_is_left_alone() -> None:
+    """Marks are made again under one name and at version 0: only the cursor tells the old from the new."""
+    mine = Tenure(A, "4", FIRE, "failover", 2)
+    nodes = {**ALONE, **owned(A, B), "sharding/1/running": B}
+    assert steps(nodes, cursors={0: None, 1: cursor(at=T, run=mine)}, runs={1: Run("4")}) == []
+
+
+def test_a_java_runner_that_only_blinked_is_waited_for() -> None:
+    nodes = {**ALONE, **owned(A, JAVA), "sharding/1/running": JAVA}
+    assert steps(nodes, since={f"instances/{JAVA}": 999.0}, boot=1000.0) == []
+    (step, *_) = steps(nodes, since={f"instances/{JAVA}": 998.0}, boot=1000.0)
+    assert isinstance(step, Step)
+    assert Create("leader/failover/items/1") in step.writes
+
+
+def test_a_takers_death_before_it_started_puts_the_shard_up_again() -> None:
+    nodes = {**ALONE, **owned(A, B), "sharding/1/failovering": B}
+    (step,) = steps(nodes, cursors={0: None, 1: cursor(at=T)})
+    assert step == do(
+        Require("~~cursor/1", 3), Create("leader/failover/items/1"), Delete("sharding/1/failovering")
+    )
+
+
+def test_a_java_taker_that_is_away_for_a_moment_is_looked_at_again() -> None:
+    nodes = {**ALONE, **owned(A, B), "sharding/1/failovering": JAVA}
+    assert steps(nodes, since={f"instances/{JAVA}": 999.0}, boot=1000.0) == [
+        Look(1001.0, f"has {JAVA} gone, or did it only blink?")
+    ]
+
+
+def test_a_claim_of_the_dead_whose_mark_was_taken_away_is_put_up_by_its_owner() -> None:
+    (step,) = steps({**ALONE, **owned(A, A)}, cursors={0: None, 1: cursor(at=T, run=LEFT)})
+    assert step == do(Require("~~cursor/1", 3), Create("leader/failover/items/1"))
+
+
+def test_marks_of_a_dead_fleet_are_put_up_by_whoever_comes_back_first() -> None:
+    dead = "10.9.9.9@-@1-z"
+    nodes = {**ALONE, **owned(dead, dead), "sharding/0/running": dead, "sharding/1/running": dead}
+    run = Tenure(dead, "0", FIRE, "scheduled", 1)
+    found = steps(nodes, cursors={0: cursor(run=run), 1: cursor(run=run)})
+    put_up = [w.path for s in found if isinstance(s, Step) for w in s.writes if isinstance(w, Create)]
+    assert put_up == ["leader/failover/items/0", "leader/failover/items/1"]
+
+
+def test_an_idle_member_stands_in_line_for_what_is_up() -> None:
+    nodes = {**ALONE, **owned(A, A), "leader/failover/items/1": ""}
+    assert steps(nodes) == [
+        do(Create(latch.place(a_view(), failover.LATCH), ephemeral=True, sequential=True))
+    ]
+
+
+def test_first_in_line_takes_the_lowest_over_and_starts_it_in_one_transaction() -> None:
+    nodes = {
+        **ALONE,
+        **owned(A, A),
+        "leader/failover/items/1": "",
+        "leader/failover/items/0": "",
+        PLACE: "",
+    }
+    (step,) = steps(nodes, cursors={0: cursor(at=T, run=LEFT), 1: None})
+    taken = Cursor(made=1, at=T, run=Tenure(A, "4", FIRE, "failover", 2))
+    assert step == do(
+        Require(f"~alive/{A}"),
+        Delete("leader/failover/items/0"),
+        Create("sharding/0/failover", A, ephemeral=True),
+        Create("sharding/0/failovering", A),
+        Create("sharding/0/running", A),
+        Put("~~cursor/0", taken.text(), 3),
+        Delete(PLACE),
+        then=Start((Claim(0, FIRE, Source.FAILOVER, "4", 2),)),
+    )
+
+
+def test_what_java_ran_is_taken_over_under_the_number_that_put_it_up() -> None:
+    nodes = {**ALONE, **owned(A, A), "leader/failover/items/1": "", PLACE: ""}
+    (step,) = steps(nodes)
+    assert isinstance(step, Step)
+    assert isinstance(step.then, Start)
+    assert [(each.item, each.fire, each.tries) for each in step.then.claims] == [(1, "#1", 2)]
+
+
+def test_a_busy_member_takes_only_when_nobody_is_idle_and_it_has_room() -> None:
+    nodes = {
+        **ALONE,
+        **member(B),
+        **owned(A, B, A),
+        "sharding/0/running": A,
+        "leader/failover/items/2": "",
+    }
+    config = {"failover": True, "shards": 3}
+
+    def takes(more: dict[str, Told], slots: int) -> bool:
+        view = a_view({**nodes, **more}, now=T, config=config, runs={0: Run("x")}, slots=slots, boot=2000.0)
+        return any(isinstance(step, Step) for step in failover.decide(view))
+
+    assert not takes({}, slots=1)
+    assert takes({"sharding/1/running": B}, slots=1)
+    assert not takes({"sharding/1/running": B}, slots=0)
+
+
+def test_one_that_drains_or_is_disabled_takes_nothing_and_leaves_the_line() -> None:
+    nodes = {**ALONE, **owned(A, A), "leader/failover/items/1": "", PLACE: ""}
+    assert steps(nodes, draining=True) == [do(Delete(PLACE))]
+    assert steps({**nodes, **member(A, "DISABLED")}) == [do(Delete(PLACE))]
+
+
+def test_whose_reason_has_gone_leaves_the_line() -> None:
+    assert steps({**ALONE, **owned(A, A), PLACE: ""}) == [do(Delete(PLACE))]
+
+
+def test_where_failover_is_off_a_lasting_mark_of_the_dead_is_cleared_and_its_run_accounted_for_as_lost() -> (
+    None
+):
+    nodes = {**ALONE, **owned(A, A), "sharding/1/running": B}
+    view = a_view(nodes, now=T, cursors={0: None, 1: cursor(at=T, run=LEFT)})
+    lost = Cursor(made=1, at=T, last=failover.DIED)
+    assert list(failover.decide(view)) == [
+        do(Delete("sharding/1/running"), Put("~~cursor/1", lost.text(), 3))
+    ]
+
+
+def test_at_most_once_never_runs_again_what_a_dead_member_had_begun() -> None:
+    nodes = {**ALONE, **owned(A, A), "sharding/1/running": B}
+    once = {"failover": True, "delivery": "at_most_once"}
+    view = a_view(nodes, now=T, cursors={0: None, 1: cursor(at=T, run=LEFT)}, config=once)
+    lost = Cursor(made=1, at=T, last=failover.DIED)
+    assert list(failover.decide(view)) == [
+        do(Delete("sharding/1/running"), Put("~~cursor/1", lost.text(), 3))
+    ]
+
+
+def test_a_finished_takeover_leaves_nothing_behind() -> None:
+    view = a_view({"sharding/1/failover": A, "sharding/1/failovering": A, "sharding/0/failovering": B})
+    assert list(failover.finished(view, 1)) == [
+        Delete("sharding/1/failover"),
+        Delete("sharding/1/failovering"),
+    ]
+    assert list(failover.finished(view, 0)) == []
+
+
+def test_cursors_that_were_never_read_are_asked_for_before_anything_is_put_up() -> None:
+    nodes = {**ALONE, **owned(B, B), "sharding/1/running": B}
+    view = a_view(nodes, now=NOW + timedelta(seconds=1), config=ON, cursors={})
+    with pytest.raises(Unread) as unread:
+        list(failover.decide(view))
+    assert "/ns~shardwright/job/cursor/1" in unread.value.paths

@@ -1,0 +1,252 @@
+"""Starting and ending: one transaction each, guarded by the cursor."""
+
+from datetime import datetime, timedelta
+
+from shardwright.coordination import claim, due, ending, firing, leader, sharding, trigger
+from shardwright.coordination.claim import Cursor, Tenure
+from shardwright.coordination.step import (
+    Claim,
+    Create,
+    Delete,
+    Forget,
+    Look,
+    Put,
+    Require,
+    Say,
+    Start,
+    Step,
+    do,
+)
+from shardwright.coordination.view import Run, Source
+from shardwright.registry import Node
+
+from .views import JAVA, NOW, A, B, Told, a_view, member
+
+T = NOW + timedelta(seconds=10)
+FIRE = T.isoformat()
+LED: dict[str, Told] = {**member(A), leader.NODE: A, leader.TERM: A, "": ""}
+
+
+def owned(*owners: str) -> dict[str, Told]:
+    return {f"sharding/{item}/instance": (who, 7) for item, who in enumerate(owners)}
+
+
+def cursor(at: datetime | None = NOW, version: int = 3, **more: object) -> Node:
+    return Node(Cursor(made=1, at=at, **more).text(), version, "", 1, 1)  # type: ignore[arg-type]
+
+
+def starts(steps: list[object]) -> list[Claim]:
+    return [
+        each for s in steps if isinstance(s, Step) and isinstance(s.then, Start) for each in s.then.claims
+    ]
+
+
+def test_all_due_shards_of_ours_start_in_one_transaction_guarded_by_owner_and_cursor() -> None:
+    view = a_view({**LED, **owned(A, A)}, now=T, cursors={0: cursor(), 1: None})
+    step, look = firing.decide(view)
+    claimed = Cursor(made=1, at=T, run=Tenure(A, "4", FIRE, "scheduled", 1))
+    first = Cursor(made=1, at=T, run=Tenure(A, "0", FIRE, "scheduled", 1))
+    assert step == do(
+        Require(f"~alive/{A}"),
+        Require("sharding/0/instance", 7),
+        Require("sharding/1/instance", 7),
+        Create("sharding/0/running", A, ephemeral=True),
+        Put("~~cursor/0", claimed.text(), 3),
+        Create("sharding/1/running", A, ephemeral=True),
+        Create("~~cursor/1", first.text()),
+        then=Start(
+            (Claim(0, FIRE, Source.SCHEDULED, "4"), Claim(1, FIRE, Source.SCHEDULED, "0")),
+        ),
+    )
+    assert look == Look(1009.0, "fires at 2030-01-01T00:00:20+00:00")
+
+
+def test_with_failover_the_mark_outlives_its_runner() -> None:
+    view = a_view({**LED, **owned(A, B)}, now=T, config={"failover": True})
+    (step, *_) = firing.decide(view)
+    assert isinstance(step, Step)
+    assert Create("sharding/0/running", A) in step.writes
+
+
+def test_without_monitoring_no_mark_is_written() -> None:
+    view = a_view({**LED, **owned(A, B)}, now=T, config={"monitor_execution": False})
+    (step, *_) = firing.decide(view)
+    assert isinstance(step, Step)
+    assert not any("running" in write.path for write in step.writes)
+
+
+def test_a_claim_may_be_made_a_second_ahead_and_no_sooner() -> None:
+    early = a_view({**LED, **owned(A, A)}, now=T - timedelta(seconds=1.5), cursors={0: cursor(), 1: cursor()})
+    assert starts(list(firing.decide(early))) == []
+    ahead = a_view({**LED, **owned(A, A)}, now=T - timedelta(seconds=1), cursors={0: cursor(), 1: cursor()})
+    assert [each.fire for each in starts(list(firing.decide(ahead)))] == [FIRE, FIRE]
+
+
+def test_a_fire_that_is_accounted_for_is_not_started_again_whoever_owns_the_shard_now() -> None:
+    view = a_view({**LED, **owned(A, A)}, now=T, cursors={0: cursor(at=T), 1: cursor(at=T)})
+    assert starts(list(firing.decide(view))) == []
+
+
+def test_a_fire_from_before_we_were_in_the_job_is_none_of_ours() -> None:
+    view = a_view(
+        {**LED, **owned(A, A)}, now=T + timedelta(seconds=3), since=None, cursors={0: None, 1: None}
+    )
+    assert len(starts(list(firing.decide(view)))) == 2
+    late = a_view({**LED, **owned(A, A)}, now=T + timedelta(seconds=3), cursors={0: None, 1: None})
+    joined = late.__class__(
+        late.tree, late.me, late.session, late.now, late.boot, late.config, late.schedule, late.cursors,
+        late.local.__class__(since=T + timedelta(seconds=1)),
+    )  # fmt: skip
+    assert starts(list(firing.decide(joined))) == []
+
+
+def test_disabled_shards_and_those_taken_over_are_left_out() -> None:
+    nodes = {**LED, **owned(A, A), "sharding/0/disabled": "", "sharding/1/failover": B, f"~alive/{B}": ""}
+    assert starts(list(firing.decide(a_view(nodes, now=T)))) == []
+
+
+def test_a_shard_that_runs_is_not_started_and_its_late_fire_is_made_good_after_it() -> None:
+    nodes = {**LED, **owned(A, B), "sharding/0/running": A}
+    run = Tenure(A, "3", NOW.isoformat(), "scheduled", 1)
+    busy = a_view(nodes, now=T, cursors={0: cursor(run=run), 1: None}, runs={0: Run("3")})
+    assert starts(list(firing.decide(busy))) == []
+    ended = cursor(ended=T + timedelta(seconds=2), last="ok")
+    after = a_view({**LED, **owned(A, B)}, now=T + timedelta(seconds=2), cursors={0: ended, 1: None})
+    assert [(each.fire, each.source) for each in starts(list(firing.decide(after)))] == [
+        (FIRE, Source.MISFIRE)
+    ]
+
+
+def test_while_java_members_are_there_a_missed_fire_is_noted_for_them() -> None:
+    nodes = {**LED, **member(JAVA), **owned(A, JAVA), "sharding/0/running": A}
+    view = a_view(nodes, now=T, cursors={0: cursor(), 1: None}, runs={0: Run("3")})
+    assert do(Create("sharding/0/misfire")) in list(firing.decide(view))
+
+
+def test_a_missed_fire_that_java_noted_is_made_good_and_the_note_goes_with_the_claim() -> None:
+    nodes = {**LED, **owned(A, B), "sharding/0/misfire": ""}
+    (step, *_) = firing.decide(a_view(nodes, now=T, cursors={0: cursor(at=T), 1: None}))
+    assert isinstance(step, Step)
+    assert Delete("sharding/0/misfire") in step.writes
+    assert [(each.fire, each.source) for each in starts([step])] == [("#1", Source.MISFIRE)]
+
+
+def test_under_a_java_leaders_flag_nothing_starts() -> None:
+    nodes = {**member(A), **member(JAVA), leader.NODE: JAVA, sharding.NECESSARY: "", **owned(A, A)}
+    assert list(firing.decide(a_view(nodes, now=T))) == []
+
+
+def test_one_that_drains_or_is_disabled_starts_nothing() -> None:
+    assert list(firing.decide(a_view({**LED, **owned(A, A)}, now=T, draining=True))) == []
+    disabled = {**LED, **member(A, "DISABLED"), **owned(A, A)}
+    assert list(firing.decide(a_view(disabled, now=T))) == []
+
+
+def test_what_we_find_we_have_claimed_without_hearing_of_it_is_run() -> None:
+    run = Tenure(A, "4", FIRE, "scheduled", 1)
+    nodes = {**LED, **owned(A, B), "sharding/0/running": A}
+    view = a_view(nodes, now=T, cursors={0: cursor(at=T, version=4, run=run), 1: None})
+    (step, *_) = firing.decide(view)
+    assert step == do(
+        Require(f"~alive/{A}"), Require("~~cursor/0", 4), then=Start((Claim(0, FIRE, Source.SCHEDULED, "4"),))
+    )
+
+
+def test_a_mark_of_ours_that_no_claim_explains_goes_or_makes_us_read_the_cursor_again() -> None:
+    nodes = {**LED, **owned(A, B), "sharding/0/running": A}
+    (step, *_) = firing.decide(a_view(nodes, now=T, cursors={0: cursor(at=T), 1: None}))
+    assert step == do(Require("~~cursor/0", 3), Delete("sharding/0/running"))
+
+
+def test_an_unfinished_claim_of_the_dead_is_replaced_at_the_next_fire_where_failover_is_off() -> None:
+    run = Tenure(B, "3", NOW.isoformat(), "scheduled", 1)
+    view = a_view({**LED, **owned(A, A)}, now=T, cursors={0: cursor(run=run), 1: cursor(at=T)})
+    assert [each.item for each in starts(list(firing.decide(view)))] == [0]
+    kept = a_view(
+        {**LED, **owned(A, A)},
+        now=T,
+        cursors={0: cursor(run=run), 1: cursor(at=T)},
+        config={"failover": True},
+    )
+    assert starts(list(firing.decide(kept))) == []
+
+
+def test_an_end_tells_the_cursor_takes_the_mark_away_and_hands_the_shard_over() -> None:
+    run = Tenure(A, "3", FIRE, "scheduled", 1)
+    nodes = {**LED, **member(B), **owned(A, B), "sharding/0/running": A, "~next/0": (B, 2)}
+    view = a_view(nodes, now=T, cursors={0: cursor(at=T, run=run), 1: None}, runs={0: Run("3", "ok")})
+    over = Cursor(made=1, at=T, last="ok", ended=T)
+    assert list(ending.decide(view)) == [
+        do(
+            Put("~~cursor/0", over.text(), 3),
+            Delete("sharding/0/running"),
+            Put("sharding/0/instance", B, 7),
+            Delete("~next/0", 2),
+            then=Forget((0,)),
+        )
+    ]
+
+
+def test_a_run_that_was_taken_over_ends_without_a_word_to_the_registry() -> None:
+    theirs = Tenure(B, "9", FIRE, "failover", 2)
+    view = a_view(
+        {**LED, **owned(A, B)}, now=T, cursors={0: cursor(run=theirs), 1: None}, runs={0: Run("3", "ok")}
+    )
+    assert list(ending.decide(view)) == [do(then=Forget((0,)))]
+
+
+def test_a_job_removed_and_made_anew_starts_anew() -> None:
+    old = Node(Cursor(made=77, at=T).text(), 5, "", 1, 1)
+    view = a_view({**LED, **owned(A, B)}, now=T, cursors={0: old, 1: None})
+    assert claim.cursor(view, 0) == Cursor(made=1)
+
+
+def test_a_cursor_that_makes_no_sense_says_nothing() -> None:
+    for text in (
+        "",
+        "x",
+        "[]",
+        '{"run": 3}',
+        '{"at": "yesterday"}',
+        '{"run": ["a", "b", "c", "no such", 1]}',
+    ):
+        assert claim.read(text) == Cursor()
+
+
+def test_a_cursor_is_read_as_it_was_written() -> None:
+    whole = Cursor(5, T, Tenure(A, "4", FIRE, "trigger", 2), "failed", NOW, "page 7")
+    assert claim.read(whole.text()) == whole
+
+
+def test_a_trigger_runs_all_ours_once_none_is_running_and_goes_with_the_claim() -> None:
+    nodes = {**LED, **owned(A, A), f"trigger/{A}": ""}
+    cursors = {0: cursor(at=T), 1: cursor(at=T)}
+    (step,) = firing.decide(a_view(nodes, now=T, cursors=cursors))
+    assert isinstance(step, Step)
+    assert Delete(f"trigger/{A}") in step.writes
+    assert [(each.item, each.fire, each.source) for each in starts([step])] == [
+        (0, "#1", Source.TRIGGER),
+        (1, "#1", Source.TRIGGER),
+    ]
+    assert claim.read(next(w.data for w in step.writes if isinstance(w, Put))).at == T
+    busy = a_view({**nodes, "sharding/1/running": A}, now=T, cursors=cursors, runs={1: Run("x")})
+    assert list(firing.decide(busy)) == []
+
+
+def test_a_trigger_for_somebody_without_shards_is_taken_away_and_said() -> None:
+    nodes = {**LED, **member(B), **owned(B, B), f"trigger/{A}": ""}
+    (step,) = firing.decide(a_view(nodes, now=T))
+    assert step == do(
+        Delete(trigger.node(A)), then=Say("asked to fire, and no shard of the job is ours to run")
+    )
+
+
+def test_a_job_without_a_schedule_fires_only_when_asked() -> None:
+    view = a_view({**LED, **owned(A, A)}, now=T, config={"cron": None})
+    assert list(firing.decide(view)) == []
+
+
+def test_a_shard_enabled_again_does_not_make_up_for_what_was_disabled() -> None:
+    view = a_view({**LED, **owned(A, A)}, now=T + timedelta(seconds=5), since={"sharding/0/disabled": 998.0})
+    assert due.answered(view, 0) == T + timedelta(seconds=3)
+    assert [each.item for each in starts(list(firing.decide(view)))] == [1]

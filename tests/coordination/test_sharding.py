@@ -1,0 +1,176 @@
+"""Sharing shards out: at once, as little as must be, and so that Java members are never surprised."""
+
+from shardwright.coordination import leader, sharding
+from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Step, Write, do
+
+from .views import JAVA, A, B, Told, a_view, member
+
+WARRANT: tuple[Write, ...] = (Require(f"~alive/{A}"), Require(leader.NODE), Require(leader.TERM, 4))
+LED_BY_A: dict[str, Told] = {**member(A), leader.NODE: A, leader.TERM: (A, 4)}
+
+
+def owned(*owners: str) -> dict[str, Told]:
+    return {f"sharding/{item}/instance": (who, 7) for item, who in enumerate(owners)}
+
+
+def steps(nodes: dict[str, Told], **view: object) -> list[object]:
+    return list(sharding.decide(a_view(nodes, **view)))  # type: ignore[arg-type]
+
+
+def test_the_leader_assigns_as_soon_as_one_instance_is_registered() -> None:
+    assert steps(LED_BY_A) == [
+        do(
+            *WARRANT,
+            *(Forbid("sharding/0/running"), Create("sharding/0/instance", A)),
+            *(Forbid("sharding/1/running"), Create("sharding/1/instance", A)),
+        )
+    ]
+
+
+def test_only_the_leader_shares_out() -> None:
+    assert steps({**LED_BY_A, leader.NODE: B}) == []
+    assert steps({**LED_BY_A, leader.TERM: B}) == []
+
+
+def test_an_assignment_that_is_right_is_left_alone() -> None:
+    assert steps({**LED_BY_A, **member(B), **owned(A, B)}) == []
+
+
+def test_the_shards_of_a_dead_owner_move_by_set_never_by_delete_and_create() -> None:
+    assert steps({**LED_BY_A, **owned(A, B)}) == [
+        do(*WARRANT, Forbid("sharding/1/running"), Put("sharding/1/instance", A, 7))
+    ]
+
+
+def test_a_joiner_is_given_its_share_and_no_more_moves_than_that() -> None:
+    (step,) = steps({**LED_BY_A, **member(B), **owned(A, A, A, A)}, config={"shards": 4})
+    assert isinstance(step, Step)
+    assert [write for write in step.writes if isinstance(write, Put)] == [
+        Put("sharding/2/instance", B, 7),
+        Put("sharding/3/instance", B, 7),
+    ]
+
+
+def test_a_disabled_server_and_one_that_drains_keep_nothing_that_is_idle() -> None:
+    moved = do(*WARRANT, Forbid("sharding/1/running"), Put("sharding/1/instance", A, 7))
+    assert steps({**LED_BY_A, **member(B, "DISABLED"), **owned(A, B)}) == [moved]
+    assert steps({**LED_BY_A, **member(B), f"~draining/{B}": "", **owned(A, B)}) == [moved]
+
+
+def test_for_a_shard_that_runs_the_leader_leaves_word_and_the_idle_ones_move_at_once() -> None:
+    nodes = {**LED_BY_A, **member(B), **owned(A, A, A, A), "sharding/3/running": A}
+    assert steps(nodes, config={"shards": 4}) == [
+        do(*WARRANT, Create("~next/3", B)),
+        do(*WARRANT, Forbid("sharding/2/running"), Put("sharding/2/instance", B, 7)),
+    ]
+
+
+def test_word_that_is_no_longer_meant_is_taken_back() -> None:
+    nodes = {**LED_BY_A, **member(B), **owned(A, B), "~next/1": A}
+    assert steps(nodes) == [do(*WARRANT, Delete("~next/1"))]
+
+
+def test_word_left_for_somebody_who_died_is_changed() -> None:
+    nodes = {**LED_BY_A, **owned(A, B), f"~alive/{B}": "", "sharding/1/running": B, "~next/1": ("gone", 2)}
+    assert steps(nodes) == [do(*WARRANT, Put("~next/1", A, 2))]
+
+
+def test_a_mark_whose_runner_is_dead_holds_nothing_up() -> None:
+    nodes = {**LED_BY_A, **owned(A, B), "sharding/1/running": B}
+    (step,) = steps(nodes)
+    assert isinstance(step, Step)
+    assert Put("sharding/1/instance", A, 7) in step.writes
+
+
+def test_more_shards_are_assigned_and_fewer_are_cleared_away_unless_they_run() -> None:
+    grown = steps({**LED_BY_A, **owned(A)})
+    assert grown == [do(*WARRANT, Forbid("sharding/1/running"), Create("sharding/1/instance", A))]
+    shrunk = steps({**LED_BY_A, **owned(A, A, A, A), "sharding/3/running": A})
+    assert shrunk == [do(*WARRANT, Delete("sharding/2", recursive=True))]
+
+
+def test_static_sharding_leaves_shards_where_they_are_and_still_follows_the_total() -> None:
+    static = {"static_sharding": True}
+    assert steps({**LED_BY_A, **member(B), **owned(A, A)}, config=static) == []
+    assert steps({**LED_BY_A, **owned(B, B)}, config=static) == []
+    (step,) = steps({**LED_BY_A, **owned(A)}, config=static)
+    assert isinstance(step, Step)
+    assert Create("sharding/1/instance", A) in step.writes
+
+
+def test_a_strategy_that_answers_by_the_clock_is_asked_only_with_a_reason() -> None:
+    fickle = {"strategy": "SINGLE_SHARDING_BALANCE", "shards": 1}
+    assert steps({**LED_BY_A, **member(B), **owned(B)}, config=fickle) == []
+    assert steps({**LED_BY_A, **member(B), **owned(A)}, config=fickle) == []
+    assert len(steps({**LED_BY_A, **member(B), **owned("gone")}, config=fickle)) == 1
+
+
+def test_flags_left_by_somebody_else_are_lowered_once_all_is_right() -> None:
+    nodes = {**LED_BY_A, **owned(A, A), sharding.NECESSARY: "", sharding.PROCESSING: ""}
+    assert steps(nodes) == [do(*WARRANT, Delete(sharding.NECESSARY), Delete(sharding.PROCESSING))]
+
+
+def test_before_anything_is_taken_from_a_java_member_it_is_told_and_given_a_moment() -> None:
+    nodes = {**LED_BY_A, **member(JAVA), **member(B), **owned(JAVA, JAVA, JAVA)}
+    raised = {**nodes, sharding.NECESSARY: ""}
+    shards = {"shards": 3}
+    assert steps(nodes, config=shards) == [do(*WARRANT, Create(sharding.NECESSARY))]
+    assert steps(raised, config=shards, since={sharding.NECESSARY: 1000.0}, boot=1000.4) == [
+        Look(1001.0, "Java members have heeded the flag by then")
+    ]
+    (step,) = steps(raised, config=shards, since={sharding.NECESSARY: 1000.0}, boot=1001.0)
+    assert isinstance(step, Step)
+    assert step.writes[-1] == Delete(sharding.NECESSARY)
+
+
+def test_nothing_of_javas_needs_no_flag() -> None:
+    nodes = {**LED_BY_A, **member(JAVA), **owned(A, JAVA, "gone@-@1-x", A), "sharding/3/running": A}
+    (step,) = steps(nodes, config={"shards": 4})
+    assert isinstance(step, Step)
+    assert step.writes[-1] == Put("sharding/2/instance", JAVA, 7)
+
+
+def test_the_flag_stays_up_while_a_java_run_holds_a_shard_that_is_wanted() -> None:
+    nodes = {
+        **LED_BY_A,
+        **member(JAVA),
+        **member(B),
+        **owned(JAVA, JAVA, JAVA),
+        "sharding/0/running": JAVA,
+        "sharding/1/running": JAVA,
+        "sharding/2/running": JAVA,
+        sharding.NECESSARY: "",
+    }
+    assert all(
+        Delete(sharding.NECESSARY) not in step.writes
+        for step in steps(nodes, config={"shards": 3})
+        if isinstance(step, Step)
+    )
+
+
+def test_twenty_thousand_shards_are_shared_out_in_chunks_under_processing() -> None:
+    config = {"shards": 20_000}
+    nodes: dict[str, Told] = dict(LED_BY_A)
+    chunks = 0
+    while True:
+        todo = steps(nodes, config=config)
+        if not todo:
+            break
+        (step,) = todo
+        assert isinstance(step, Step)
+        chunks += 1
+        for write in step.writes:
+            if isinstance(write, Create):
+                nodes[write.path] = write.data
+            elif isinstance(write, Delete):
+                del nodes[write.path]
+        assert (sharding.PROCESSING in nodes) is (chunks < 5)
+    assert chunks == 5
+    assert sum(path.endswith("/instance") and path.startswith("sharding") for path in nodes) == 20_000
+
+
+def test_under_a_java_leaders_flag_nobody_starts() -> None:
+    flagged: dict[str, Told] = {sharding.NECESSARY: ""}
+    assert not sharding.settled(a_view({**flagged, **member(JAVA), leader.NODE: JAVA}))
+    assert sharding.settled(a_view({**flagged, leader.NODE: A}))
+    assert sharding.settled(a_view({**member(JAVA), leader.NODE: JAVA}))
