@@ -12,6 +12,7 @@ from shardwright.coordination.step import (
     Look,
     Put,
     Require,
+    Reread,
     Say,
     Start,
     Step,
@@ -140,6 +141,15 @@ def test_one_that_drains_or_is_disabled_starts_nothing() -> None:
     assert list(firing.decide(a_view({**LED, **owned(A, A)}, now=T, draining=True))) == []
     disabled = {**LED, **member(A, "DISABLED"), **owned(A, A)}
     assert list(firing.decide(a_view(disabled, now=T))) == []
+
+
+def test_a_shard_that_only_its_cursor_says_is_running_is_asked_about_now_and_then() -> None:
+    theirs = Tenure(B, "3", NOW.isoformat(), "scheduled", 1)
+    nodes = {**LED, **member(B), **owned(A, B)}
+    view = a_view(nodes, now=T, boot=0.5, cursors={0: cursor(run=theirs), 1: None})
+    assert Look(1.0, "does shard 0 still run?") in list(firing.decide(view))
+    later = a_view(nodes, now=T, boot=1.0, cursors={0: cursor(run=theirs), 1: None})
+    assert do(then=Reread((0,))) in list(firing.decide(later))
 
 
 def test_what_we_find_we_have_claimed_without_hearing_of_it_is_run() -> None:

@@ -11,13 +11,16 @@ to, so that a job removed and made anew starts anew.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from . import execution, instance, sharding
-from .step import Claim, Create, Delete, Forbid, Put, Require, Start, Step, Write, do
+from .step import Claim, Create, Delete, Forbid, Look, Put, Require, Reread, Start, Step, Write, do
 from .view import Source, View
+
+#: How often a cursor is read again that says its shard runs where no mark does.
+ASK_AGAIN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,18 @@ def busy(view: View, item: int) -> bool:
         return True
     run = cursor(view, item).run
     return run is not None and run.by != view.me and not instance.dead(view, run.by)
+
+
+def watch_unmarked(view: View, items: Iterable[int]) -> Iterator[Step | Look]:
+    """A shard that only its cursor says is running: nobody will tell us when it ends, so ask now and then."""
+    for item in items:
+        if item in view.local.runs or execution.runner(view, item) is not None:
+            continue
+        again = view.cursors.learned(item) + ASK_AGAIN
+        if view.boot < again:
+            yield Look(again, f"does shard {item} still run?")
+        else:
+            yield do(then=Reread((item,)))
 
 
 def attempt(view: View, item: int) -> str:

@@ -32,6 +32,7 @@ def decide(view: View) -> Iterator[Step | Look]:
     fires = due.fires(view, ours)
     busy = [item for item in ours if claim.busy(view, item)]
     yield from misfire.remember(view, [item for item in fires if item in busy])
+    yield from claim.watch_unmarked(view, [item for item in fires if item in busy])
     free = [item for item in ours if item not in busy and not failover.owns(view, item)]
 
     begin = [

@@ -21,6 +21,7 @@ __all__ = [
     "Look",
     "Put",
     "Require",
+    "Reread",
     "Say",
     "Start",
     "Step",
@@ -71,11 +72,18 @@ class Forget:
 
 
 @dataclass(frozen=True, slots=True)
+class Reread:
+    """Our idea of these shards' cursors is old: read them again."""
+
+    items: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Leave:
     """We have handed everything over and are gone from the registry."""
 
 
-Effect = Say | Stop | Start | Forget | Leave
+Effect = Say | Stop | Start | Forget | Reread | Leave
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,9 +82,16 @@ class Cursors:
     """What this process knows of the shards' cursors, which nobody watches: it has read them once, or written
     them itself. A cursor that is not known must be read first, as with any node."""
 
-    def __init__(self, root: str, known: Mapping[int, Node | None]) -> None:
+    def __init__(
+        self, root: str, known: Mapping[int, Node | None], learned: Mapping[int, float] | None = None
+    ) -> None:
         self._root = root
         self._known = known
+        self._learned = learned or {}
+
+    def learned(self, item: int) -> float:
+        """The boot clock when we came to know a cursor as we do."""
+        return self._learned.get(item, 0.0)
 
     def node(self, item: int) -> Node | None:
         if item not in self._known:

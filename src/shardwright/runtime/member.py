@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from .. import coordination
-from ..coordination.step import Claim, Forget, Leave, Look, Say, Start, Step, Stop
+from ..coordination.step import Claim, Forget, Leave, Look, Reread, Say, Start, Step, Stop
 from ..coordination.view import Cursors, Local, Nodes, Run, View
 from ..jobs import JobConfig
 from ..registry import Create, Landed, Node, Outcome, Put, Refused, Registry, Tree, Unknown, Unread, Write
@@ -60,6 +60,7 @@ class Member:
         self._schedule = config.timetable()
         self._session = ""
         self._cursors: dict[int, Node | None] = {}
+        self._learned: dict[int, float] = {}
         self._under_way = 0
         self._again = True
         self._seen = (-1, -1)
@@ -130,7 +131,7 @@ class Member:
             self._registry.clock.boot(),
             self.config,
             self._schedule,
-            Cursors(f"{self._own_root}/cursor", self._cursors),
+            Cursors(f"{self._own_root}/cursor", self._cursors, self._learned),
             self.local,
         )
 
@@ -145,7 +146,7 @@ class Member:
                 for path, node in answer.result().items():
                     item = self._item_of(path)
                     if item is not None:
-                        self._cursors[item] = node
+                        self._know(item, node)
 
         self._registry.read(paths, fresh=fresh).add_done_callback(done)
 
@@ -186,11 +187,15 @@ class Member:
             if item is None:
                 continue
             if isinstance(write, Create):
-                self._cursors[item] = Node(write.data, 0, "", number, number)
+                self._know(item, Node(write.data, 0, "", number, number))
             elif isinstance(write, Put) and write.version is not None:
                 known = self._cursors.get(item)
                 made = known.made if known is not None else 0
-                self._cursors[item] = Node(write.data, write.version + 1, "", made, number)
+                self._know(item, Node(write.data, write.version + 1, "", made, number))
+
+    def _know(self, item: int, node: Node | None) -> None:
+        self._cursors[item] = node
+        self._learned[item] = self._registry.clock.boot()
 
     def _forget(self, writes: list[Write]) -> None:
         for write in writes:
@@ -224,6 +229,10 @@ class Member:
                 self.local = replace(
                     self.local, runs={item: run for item, run in self.local.runs.items() if item not in items}
                 )
+                self._again = True
+            case Reread(items):
+                for item in items:
+                    self._cursors.pop(item, None)
                 self._again = True
             case Stop(why):
                 log.warning("%s: stopped, %s", self.config.name, why)
