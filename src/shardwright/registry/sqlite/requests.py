@@ -1,0 +1,76 @@
+"""What is said to the clerk, and what the clerk says to the owner."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..driver import Session
+from ..writes import Outcome
+from .file import File, News
+from .plan import Plan
+
+Note = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit on its way: what to do, for which session, whom to tell, and until when to try."""
+
+    plan: Plan
+    session: str
+    ref: int
+    size: int
+    until: float
+    future: "Future[Outcome]"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something to ask of the file. `ask` gives the note that takes the answer to the owner."""
+
+    ask: Callable[[File], Note]
+    failed: Callable[[str], None]
+    first: bool = False
+    """Whether the answer must be told before the news; or else after, so that no mirror is older than it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """Somebody's session must be ended."""
+
+    session: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """Our session must be given up and another be taken, if it is still this one."""
+
+    session: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """A thread of ours has ended that should not have."""
+
+    error: BaseException
+
+
+class Stop:
+    """Leave."""
+
+
+Request = Commit | Question | Died | Anew | Broke | Stop
+
+
+class Mail(Protocol):
+    """Where the clerk leaves word for the owner."""
+
+    def tell(self, notes: Iterable[Note]) -> None: ...
+    def connected(self, session: Session) -> Note: ...
+    def suspended(self) -> Note: ...
+    def lost(self) -> Note: ...
+    def news(self, news: News) -> Note: ...
+    def settled(self, future: "Future[Outcome]", outcome: Outcome) -> Note: ...
