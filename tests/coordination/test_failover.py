@@ -136,6 +136,12 @@ def test_one_that_drains_or_is_disabled_takes_nothing_and_leaves_the_line() -> N
     assert steps({**nodes, **member(A, "DISABLED")}) == [do(Delete(PLACE))]
 
 
+def test_what_is_up_and_runs_all_the_same_is_not_taken_and_comes_down_with_the_end_of_the_run() -> None:
+    nodes = {**ALONE, **member(B), **owned(A, B), "leader/failover/items/1": "", "sharding/1/running": B}
+    assert steps(nodes, cursors={0: None, 1: cursor(run=LEFT)}) == []
+    assert list(failover.finished(a_view(nodes, me=B), 1)) == [Delete("leader/failover/items/1")]
+
+
 def test_whose_reason_has_gone_leaves_the_line() -> None:
     assert steps({**ALONE, **owned(A, A), PLACE: ""}) == [do(Delete(PLACE))]
 

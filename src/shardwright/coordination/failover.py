@@ -36,9 +36,9 @@ def taking_node(item: int) -> str:
 
 
 def waiting(view: View) -> list[int]:
-    """The shards that are up, the lowest first."""
+    """The shards that are up and that nobody runs after all, the lowest first."""
     numbers = sorted(int(name) for name in view.tree.children(WAITING) if name.isdecimal())
-    return [item for item in numbers if item in view.items]
+    return [item for item in numbers if item in view.items and execution.running_node(item) not in view.tree]
 
 
 def taken(view: View, item: int) -> bool:
@@ -174,7 +174,9 @@ def take(view: View, item: int) -> Step:
 
 
 def finished(view: View, item: int) -> Iterator[Write]:
-    """With the end of the run we have it no more."""
+    """With the end of the run we have it no more, and nobody needs to take it."""
     for node in (taken_node(item), taking_node(item)):
         if node in view.tree and view.tree.get(node) == view.me:
             yield Delete(node)
+    if waiting_node(item) in view.tree:
+        yield Delete(waiting_node(item))

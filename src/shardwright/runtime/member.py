@@ -136,12 +136,13 @@ class Member:
         )
 
     def _read(self, paths: Iterable[str], *, fresh: bool = False) -> None:
+        """Read, and look again when it is known; if asked for `fresh`, only if it tells us something new."""
         session = self._session
         self._under_way += 1
 
         def done(answer: "Future[dict[str, Node | None]]") -> None:
             self._under_way -= 1
-            self._again = True
+            self._again = self._again or not fresh
             if answer.exception() is None and session == self._session:
                 for path, node in answer.result().items():
                     item = self._item_of(path)
@@ -218,7 +219,7 @@ class Member:
 
     def _effect(self, step: Step, number: int) -> None:
         match step.then:
-            case Start() if self._registry.session() is None:
+            case Start() if not self._holds():
                 # The answer came when we may be given up already. If we are not, the claim is found again.
                 pass
             case Start(claims):
@@ -247,6 +248,11 @@ class Member:
                     log.info("%s: %s", self.config.name, what)
             case None:
                 pass
+
+    def _holds(self) -> bool:
+        """Whether the session we decided in is still ours, by our own clock too."""
+        session = self._registry.session()
+        return session is not None and session.id == self._session and session.lease_left() > 0
 
     def _cancel_all(self) -> None:
         for item, run in self.local.runs.items():
