@@ -1,4 +1,4 @@
-"""The ZooKeeper driver next to kazoo as it comes: commits per second, round trips beside busy threads, resync."""
+"""The ZooKeeper driver beside kazoo as it comes: commits a second, round trips beside busy threads, resync."""
 
 import statistics
 import sys

@@ -8,7 +8,7 @@
         ├── RegistryUrlError (ValueError)   the address is not one we understand
         ├── Unreachable                     nobody answers there
         ├── NotAllowed                      somebody answers, and does not let us in
-        └── Unsuitable                      the place cannot hold a registry (file system, permissions, schema)
+        └── Unsuitable                      no place for a registry (file system, permissions, schema)
 
 A write that is refused because the world moved on is not an error: it is an outcome.
 """

@@ -1,10 +1,14 @@
 """Chaos: one seed's worth of trouble, then quiet, then the promises are held up against what happened."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from shardwright import coordination
 from shardwright.coordination import leader, server, sharding
+from shardwright.coordination.step import Look, Step
+from shardwright.coordination.view import View
 from shardwright.jobs import JobConfig
 from shardwright.registry import Create, Delete, Put
 
@@ -25,8 +29,12 @@ class Report:
     seen: Counter[str]
 
 
-def run(seed: int, config: JobConfig | None = None) -> Report:
-    world = World(seed, config or a_config(seed))
+def run(
+    seed: int,
+    config: JobConfig | None = None,
+    decide: Callable[[View], Iterable[Step | Look]] = coordination.decide,
+) -> Report:
+    world = World(seed, config or a_config(seed), decide=decide)
     for _ in range(world.random.randint(2, 4)):
         world.join()
     world.advance(world.random.uniform(1, 12))
@@ -186,3 +194,9 @@ def check(world: World, quiet_from: float) -> None:
         assert late < timedelta(seconds=45), f"shard {item} has not run since {last}\n{story}"
     leftovers = [path for path in world.store.nodes if path.startswith(f"{ROOT}/leader/failover/items/")]
     assert not leftovers, f"left waiting: {leftovers}\n{story}"
+    rescued = {(started.claim.item, started.claim.fire, started.claim.tries) for started in world.started}
+    for claim in world.orphaned if world.config.failover else ():
+        again = (claim.item, claim.fire, claim.tries + 1)
+        assert again in rescued, f"nobody ran again what was running in a crash: {claim}\n{story}"
+    places = [path for path in world.store.nodes if "/latch/" in path]
+    assert not places, f"left in line: {places}\n{story}"

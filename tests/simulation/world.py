@@ -6,11 +6,14 @@ ZooKeeper. The world only moves the clock, breaks things, and remembers what it 
 
 import random
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from shardwright import coordination
 from shardwright.clock import HandClock
-from shardwright.coordination.step import Claim
+from shardwright.coordination.step import Claim, Look, Step
+from shardwright.coordination.view import View
 from shardwright.jobs import JobConfig
 from shardwright.registry import Create, Delete, Put, State
 from shardwright.registry.memory import MemoryRegistry, Store
@@ -50,6 +53,7 @@ class World:
         *,
         timeout: float = 10.0,
         lengths: tuple[float, ...] = (0.1, 0.5, 2.0, 12.0, 25.0),
+        decide: Callable[[View], Iterable[Step | Look]] = coordination.decide,
     ) -> None:
         self.random = random.Random(seed)
         self.clock = HandClock(START)
@@ -57,9 +61,12 @@ class World:
         self.config = config
         self.timeout = timeout
         self.lengths = lengths
+        self.decide = decide
         self.processes: dict[str, Process] = {}
         self.started: list[Started] = []
         self.finished: set[tuple[int, str, int]] = set()
+        self.orphaned: list[Claim] = []
+        """What ran in processes that crashed."""
         self.log: list[str] = []
         self.seen: Counter[str] = Counter()
         self.looks = 0
@@ -88,6 +95,7 @@ class World:
             identity=identity,
             work=lambda claim, token: self._begin(process, claim, token),
             cancel=lambda item, attempt: self._cancel(process, item, attempt),
+            decide=self.decide,
             chance=random.Random(self.random.random()),
         )
         process = self.processes[name] = Process(name, registry, member)
@@ -98,6 +106,11 @@ class World:
     def crash(self, process: Process) -> None:
         self._note(f"{process.name} crashes, running {sorted(process.running)}")
         process.dead = True
+        self.orphaned += [
+            started.claim
+            for started in self.started
+            if started.who == process.name and (started.claim.item, started.claim.attempt) in process.running
+        ]
         process.running.clear()
         process.registry.disconnect(lose_requests=self.random.random() < 0.5)
         del self.processes[process.name]

@@ -80,7 +80,7 @@ def parse(url: str) -> Address:
     scheme = scheme.lower()
     place, _, query = rest.partition("?")
     authority, slash, path = place.partition("/")
-    if scheme != "sqlite" and "@" in path + query:
+    if "@" in path + query and (authority or scheme != "sqlite"):
         # Most likely a password with a slash or a question mark in it, so none of this may be repeated.
         raise RegistryUrlError(
             f"{scheme}://…: after the servers @ is written as %40, and in a password / as %2F and ? as %3F"

@@ -119,7 +119,7 @@ def check_path(path: str) -> None:
         if segment in ("", ".", ".."):
             raise ValueError(f"the path {path!r} has a part that is empty or only dots")
     if odd := _NOT_IN_A_PATH.search(path):
-        raise ValueError(f"the path {path!r} has a character that no path may have: {ascii(odd[0])}")
+        raise ValueError(f"the path {path!r} has a character that no path may have: {odd[0]!a}")
 
 
 def in_order(writes: Sequence[Write]) -> tuple[Write, ...]:
