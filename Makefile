@@ -4,7 +4,7 @@ BIN := .venv/bin
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test bench format lock
+.PHONY: help setup check test simulate bench format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -22,6 +22,10 @@ check: ## formatting, lint, types, and the tests that need no server; under a mi
 test: ## every test (ARGS="tests/faults -k cut" chooses some)
 	@scripts/setup python zookeeper
 	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
+
+simulate: ## clusters broken by chance, many of them (SEEDS=20000 FIRST=1)
+	@scripts/setup python
+	$(BIN)/python -m tests.simulation $(or $(SEEDS),500) $(or $(FIRST),1)
 
 bench: ## how fast, beside others: a table and build/bench.json (ONLY=name runs one)
 	@scripts/setup python zookeeper
