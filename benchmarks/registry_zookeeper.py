@@ -1,4 +1,4 @@
-"""The ZooKeeper driver beside kazoo as it comes: commits a second, round trips beside busy threads, resync."""
+"""The ZooKeeper driver beside kazoo as it comes: commits a second, round trips among busy threads, resync."""
 
 import statistics
 import sys

@@ -263,6 +263,75 @@ class Contract:
         land(registry, Create("/contract/a"))
         land(registry, Require("/contract/a", version=0), Put("/contract/a", "mistaken for the first one"))
 
+    def test_what_one_commit_deletes_twice_over_or_makes_anew_comes_to_the_same(
+        self, registry: Registry
+    ) -> None:
+        land(registry, Create("/contract/a/b/c", "old"))
+        land(registry, Delete("/contract/a/b/c", version=0), Delete("/contract/a/b", recursive=True))
+        land(registry, Create("/contract/a/b/c", "old"))
+        land(registry, Delete("/contract/a/b", recursive=True), Delete("/contract/a", recursive=True))
+        land(registry, Create("/contract/a/b/c", "old"))
+        land(
+            registry,
+            Delete("/contract/a", recursive=True),
+            Create("/contract/a"),
+            Create("/contract/a/b/c", "new"),
+        )
+        assert data(registry, "/contract/a/b/c") == "new"
+
+    def test_the_root_is_always_there_at_version_0(self, registry: Registry) -> None:
+        land(registry, Require("/"), Require("/", version=0), Create("/contract/a"))
+        refuse(registry, Require("/", version=7), Create("/contract/b"))
+        refuse(registry, Forbid("/"), Create("/contract/b"))
+        root = read(registry, "/")
+        assert root is not None
+        assert (root.data, root.version, root.owner) == ("", 0, "")
+        tree = mirror(registry, "/")
+        assert look(registry, lambda: tree.get("")) == ""
+        assert "contract/a" in tree
+
+    @pytest.mark.parametrize(
+        "paths", ["/contract", ["contract"], ["/a//b"], [None], [3], ["/a\x00b"]], ids=repr
+    )
+    def test_what_cannot_be_a_path_is_a_mistake_of_the_reader(
+        self, registry: Registry, paths: list[str]
+    ) -> None:
+        with pytest.raises(ValueError, match="path"):
+            registry.read(paths)
+        with pytest.raises(ValueError, match="path"):
+            registry.names(paths)
+        land(registry, Create("/contract/a"))
+
+    def test_a_tree_is_asked_by_relative_paths_and_says_so(self, registry: Registry) -> None:
+        tree = mirror(registry)
+        with pytest.raises(ValueError, match="relative"):
+            tree.get(f"{ROOT}/a")
+        with pytest.raises(ValueError, match="relative"):
+            tree.children(ROOT)
+
+    def test_a_listener_that_fails_changes_nothing(self, cluster: Cluster) -> None:
+        registry = cluster.open()
+        tree = mirror(registry)
+        first = registry.session()
+
+        def fail(state: State, session: Session | None) -> None:
+            raise RuntimeError("not the registry's fault")
+
+        registry.listener = fail
+        cluster.expire(registry)
+        registry.wait_for(lambda: registry.session() not in (None, first) and tree.synced, 20)
+        land(registry, Create("/contract/a"))
+
+    def test_a_commit_made_while_closing_is_refused(self, cluster: Cluster) -> None:
+        registry = cluster.open()
+        again: list[Outcome] = []
+        futures = [registry.commit(Create(f"/contract/{n}")) for n in range(50)]
+        for future in futures:
+            future.add_done_callback(lambda _: again.append(registry.commit(Create("/contract/x")).result(0)))
+        registry.close()
+        assert all(future.done() for future in futures)
+        assert all(isinstance(outcome, Refused) for outcome in again)
+
     @pytest.mark.parametrize(
         "writes",
         [
@@ -278,13 +347,17 @@ class Contract:
             [Put("/a"), Delete("/a")],
             [Create("/a"), Delete("/a")],
             [Delete("/a", recursive=True), Create("/a/b")],
+            [Put("/a", version=-1)],
+            [Require("/a", version=2**31)],
+            [Put("/a", "\ud800")],
+            [Put("/a", "\udcc3\udca9")],
         ],
         ids=repr,
     )
     def test_a_commit_that_contradicts_itself_is_a_mistake_of_the_caller(
         self, registry: Registry, writes: list[Write]
     ) -> None:
-        with pytest.raises(ValueError, match=r"path|twice|takes|needs|root"):
+        with pytest.raises(ValueError, match=r"path|twice|takes|needs|root|version|surrogate"):
             registry.commit(*writes)
 
     def test_a_commit_too_large_for_the_server_is_refused_here_with_a_sentence(

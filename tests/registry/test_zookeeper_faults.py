@@ -1,6 +1,10 @@
 """What kazoo and ZooKeeper are known to do to their users, done to our driver by real servers and wires."""
 
+import contextlib
 import os
+import socket
+import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -9,7 +13,18 @@ from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
 from shardwright.errors import NotAllowed, RegistryError, Unreachable
-from shardwright.registry import Create, Delete, Landed, Put, Refused, Session, State, Unknown, connect
+from shardwright.registry import (
+    Create,
+    Delete,
+    Landed,
+    Outcome,
+    Put,
+    Refused,
+    Session,
+    State,
+    Unknown,
+    connect,
+)
 from shardwright.registry.zookeeper import ZookeeperRegistry
 from tests.certificates import Certificates, make
 from tests.faults.processes import Child
@@ -145,11 +160,11 @@ def test_a_process_stopped_longer_than_its_session_stands_down_before_anything_e
         child.stop()
         watcher.wait_for(lambda: "stopped" not in tree, SESSION * 3)
         child.cont()
-        first = child.expect("").split()
-        assert first[0] == State.SUSPENDED.value
-        assert child.expect("").split() == [State.LOST.value, first[1]]
-        again = child.expect(State.CONNECTED.value).split()
-        assert again[1] != first[1]
+        first = child.expect("<state>").split()
+        assert first[1] == State.SUSPENDED.value
+        assert child.expect("<state>").split() == ["<state>", State.LOST.value, first[2]]
+        again = child.expect(f"<state> {State.CONNECTED.value}").split()
+        assert again[2] != first[2]
     watcher.close()
 
 
@@ -450,6 +465,101 @@ def test_a_forked_child_may_not_use_its_parents_registry_and_does_it_no_harm(
     assert os.waitstatus_to_exitcode(status) == 7
     land(registry, Create(f"{ROOT}/after"))
     assert "me" in tree
+
+
+def test_paths_that_fill_many_requests_are_read_mirrored_and_deleted(cluster: ZookeeperCluster) -> None:
+    registry, _ = client_of(cluster)
+    told = states_of(registry)
+    deep = ROOT + "/a" * 500
+    land(registry, Create(deep, "x"))
+    base = ROOT + "".join(f"/{letter * 240}" for letter in "abcdefghi")
+    for start in range(0, 600, 100):
+        land(registry, *(Create(f"{base}/{n:04}") for n in range(start, start + 100)))
+    assert len(registry.wait(registry.read([f"{base}/{n:04}" for n in range(600)]))) == 600
+    tree = mirror(registry)
+    assert len(tree) == 500 + 8 + 600 + 1
+    land(registry, Delete(base, recursive=True))
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [struct.pack("!i", 4) + b"abcd", struct.pack("!i", -4), struct.pack("!iiqi", 16, 77, 5, 0)],
+    ids=["too short", "negative", "unasked for"],
+)
+def test_a_server_that_talks_nonsense_costs_a_connection_and_no_more(zookeeper: Server, frame: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        connections: list[socket.socket] = []
+        threading.Thread(
+            target=babble, args=(listener, zookeeper.port, frame, connections), daemon=True
+        ).start()
+        registry = open_at(url(f"127.0.0.1:{port}"))
+        registry.wait_for(lambda: len(connections) > 1 and registry.session() is not None)
+        land(registry, Create("/contract/after-nonsense", ephemeral=True))
+        registry.close()
+
+
+def babble(listener: socket.socket, port: int, frame: bytes, connections: list[socket.socket]) -> None:
+    """Pass bytes on both ways; the first connection is told nonsense once it has been greeted."""
+    while True:
+        try:
+            client, _ = listener.accept()
+        except OSError:
+            return
+        server = socket.create_connection(("127.0.0.1", port))
+        threading.Thread(target=pour, args=(client, server, b""), daemon=True).start()
+        nonsense = b"" if connections else frame
+        threading.Thread(target=pour, args=(server, client, nonsense), daemon=True).start()
+        connections.append(client)
+
+
+def pour(source: socket.socket, into: socket.socket, extra: bytes) -> None:
+    with contextlib.suppress(OSError), source, into:
+        while data := source.recv(65536):
+            into.sendall(data + extra)
+            extra = b""
+
+
+def test_a_shorter_time_out_granted_on_reconnect_counts_at_once() -> None:
+    with Server(settings={"maxSessionTimeout": 8000}) as server:
+        registry = open_at(f"zookeeper://{server.hosts}/contract?session_timeout=8s")
+        session = registry.session()
+        assert session is not None
+        assert session.timeout == 8.0
+        server._settings["maxSessionTimeout"] = 2000
+        server.restart()
+        registry.wait_for(lambda: session.timeout == 2.0)
+        assert session.lease_left() < 2.0
+        registry.close()
+
+
+def test_a_thousand_commits_in_line_when_the_connection_breaks_are_all_answered(
+    cluster: ZookeeperCluster,
+) -> None:
+    registry, proxy = client_of(cluster)
+    held = proxy.hold_reply("multiRead")
+    futures = [registry.commit(Create(f"{ROOT}/{n}/x")) for n in range(1000)]
+    again: list[Outcome] = []
+    for future in futures[:3]:
+        future.add_done_callback(lambda _: again.append(registry.commit(Create(ROOT)).result(timeout=0)))
+    held.wait()
+    proxy.cut()
+    registry.wait_for(lambda: all(future.done() for future in futures))
+    assert all(isinstance(future.result(), Refused) for future in futures[1:])
+    assert again == [Refused("not connected to the registry")] * 3
+
+
+@pytest.mark.zookeeper
+def test_a_server_that_does_not_answer_is_not_waited_for(zookeeper_server: Server) -> None:
+    registry = open_at(url(zookeeper_server.hosts))
+    zookeeper_server.pause()
+    start = registry.clock.boot()
+    registry.close()
+    assert registry.clock.boot() - start < 60  # it used to be as long as the session; this is only no hang
+    with pytest.raises(Unreachable, match="no ZooKeeper server answered"):
+        connect(f"zookeeper://{zookeeper_server.hosts}/x?session_timeout=60s", patience=0.5)
+    assert registry.clock.boot() - start < 30
 
 
 # -- getting in -------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ def member(url: str, path: str) -> None:
     registry = connect(url)
 
     def say(state: State, session: Session | None) -> None:
-        print(state.value, session.id if session is not None else "", flush=True)
+        print("<state>", state.value, session.id if session is not None else "", flush=True)
 
     registry.listener = say
     registry.wait(registry.commit(Create(path, str(os.getpid()), ephemeral=True)))

@@ -9,6 +9,7 @@ when to pump at the latest although nobody rang, because a lease runs out or an 
 
 import heapq
 import itertools
+import logging
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
@@ -25,6 +26,8 @@ from .tree import Mirrors, Node, Tree
 from .writes import Outcome, Write
 
 T = TypeVar("T")
+
+log = logging.getLogger("shardwright.registry")
 
 
 class State(Enum):
@@ -45,14 +48,18 @@ class Session:
         self, id: str, clock: Clock, timeout: float, margin: float, heard: float | None = None
     ) -> None:
         self.id = id
-        self.timeout = timeout
+        self.grant(timeout, margin)
         self._clock = clock
-        self._term = timeout * (1.0 - margin)
         self._heard = clock.boot() if heard is None else heard
 
     def lease_left(self) -> float:
         """Seconds for which nobody else can hold us for dead, by our own clock and with a safety margin."""
         return self._heard + self._term - self._clock.boot()
+
+    def grant(self, timeout: float, margin: float) -> None:
+        """The registry keeps us for so long without a sign of life; it may change its mind on a reconnect."""
+        self.timeout = timeout
+        self._term = timeout * (1.0 - margin)
 
     def ends(self) -> float:
         """The boot clock at which the lease runs out if nothing more is heard."""
@@ -122,9 +129,10 @@ class Driver(ABC):
     def commit(self, *writes: Write, patience: float | None = None) -> "Future[Outcome]":
         """Have these writes land together or not at all.
 
-        Guards look at the tree as it was before; the rest happens in the order given. The future is done
-        in the owner's thread, after the mirrors have been told. `Refused` means it did not land and never
-        will; `Unknown` means it was given up on, may have landed and may still.
+        Guards look at the tree as it was before; the rest happens in the order given. The future is done by
+        `pump`, in the owner's thread and after the mirrors have been told: so do not call its `result`,
+        which would wait for ever; `registry.wait(future)` pumps and waits. `Refused` means it did not land
+        and never will; `Unknown` means it was given up on, may have landed and may still.
         """
 
     def commit_all(
@@ -139,7 +147,7 @@ class Driver(ABC):
 
     def session(self) -> Session | None:
         """The session while connected, else None."""
-        return self._session if self.state is State.CONNECTED else None
+        return self._session if self.state is State.CONNECTED and not self._closed else None
 
     def close(self) -> None:
         """End the session: its ephemeral nodes go at once. What is still under way stays unknown."""
@@ -182,6 +190,9 @@ class Driver(ABC):
             next_due = self.due()
             self._rung.wait(max(0.0, min(end, end if next_due is None else next_due) - now))
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.namespace}, {'closed' if self._closed else self.state.value}>"
+
     def __enter__(self) -> Self:
         return self
 
@@ -191,6 +202,10 @@ class Driver(ABC):
         self.close()
 
     # -- what a driver does -------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RegistryError("this registry is closed: open another")
 
     def _post(self, note: Callable[[], None]) -> None:
         """Leave something for the owner's thread to do. Any thread may."""
@@ -209,7 +224,11 @@ class Driver(ABC):
         if state is not State.CONNECTED:
             for mirror in self._mirrors:
                 mirror.suspend()
-        self.listener(state, self._session)
+        try:
+            self.listener(state, self._session)
+        except Exception:
+            # It is not ours, and what is to be done about the new state must be done whatever it does.
+            log.exception("whoever listens to the registry failed when told that it is %s", state.value)
 
     def _lapse(self) -> bool:
         """Stand down by our own clock before anything else is looked at: after a long pause what waits
@@ -273,8 +292,3 @@ def fail(future: "Future[Any]", why: str) -> None:
     """Say that a question could not be answered."""
     if not future.done():
         future.set_exception(RegistryError(why))
-
-
-def in_chunks(items: Sequence[T], size: int) -> Iterable[Sequence[T]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

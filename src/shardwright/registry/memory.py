@@ -93,6 +93,9 @@ class Store:
         self._notify(effects)
         return Landed(self.number, tuple(names)), effects
 
+    def node(self, path: str) -> Node | None:
+        return Node("", 0, "", 0, 0) if path == "/" else self.nodes.get(path)
+
     def children(self, path: str) -> tuple[str, ...] | None:
         names = self._names.get(path)
         return None if names is None else tuple(sorted(names))
@@ -113,8 +116,8 @@ class Store:
 
     def _write(self, session: str, write: Write, names: list[str], effects: Effects) -> str | None:
         """Do one write; the reason where it cannot be done."""
-        node = self.nodes.get(write.path)
-        if isinstance(write, Require | Put | Delete) and write.path != "/":
+        node = self.node(write.path)
+        if isinstance(write, Require | Put | Delete):
             if node is None:
                 return f"{write.path} is not there"
             if write.version is not None and write.version != node.version and self._plant != "versions":
@@ -249,13 +252,14 @@ class _Heard(Session):
     """A session whose store hears of it all the time, until it falls silent."""
 
     silent = False
+    lag = 0.0
 
     def lease_left(self) -> float:
         return self.ends() - self._clock.boot()
 
     def ends(self) -> float:
         if not self.silent:
-            self.renew(self._clock.boot())
+            self.renew(self._clock.boot() - self.lag)
         return super().ends()
 
 
@@ -275,6 +279,7 @@ class MemoryRegistry(Driver):
     # -- what a caller asks -------------------------------------------------------------------------
 
     def mirror(self, path: str) -> Tree:
+        self._check_open()
         words.check_path(path)
         mirror = self._mirrors.get(path)
         if mirror is None:
@@ -287,18 +292,18 @@ class MemoryRegistry(Driver):
         self._mirrors.remove(tree.root)
 
     def read(self, paths: Iterable[str], *, fresh: bool = False) -> "Future[dict[str, Node | None]]":
-        wanted = list(paths)
+        wanted = words.check_paths(paths)
 
         def learn(found: dict[str, Node | None]) -> None:
             for path, node in found.items():
                 self._mirrors.tell(path, node, self.clock.boot())
 
-        return self._ask(lambda: {path: self._store.nodes.get(path) for path in wanted}, learn)
+        return self._ask(lambda: {path: self._store.node(path) for path in wanted}, learn)
 
     def names(
         self, paths: Iterable[str], *, fresh: bool = False
     ) -> "Future[dict[str, tuple[str, ...] | None]]":
-        wanted = list(paths)
+        wanted = words.check_paths(paths)
         return self._ask(lambda: {path: self._store.children(path) for path in wanted})
 
     def commit(self, *writes: Write, patience: float | None = None) -> "Future[Outcome]":
@@ -338,6 +343,7 @@ class MemoryRegistry(Driver):
     def delay(self, *, requests: float = 0.0, answers: float = 0.0) -> None:
         """Slow the link down. Delayed answers are also what a follower that lags behind looks like."""
         self._link.out_delay, self._link.in_delay = requests, answers
+        self._heard().lag = requests + answers  # what was answered by now was sent that long ago
 
     def lose_reply(self, count: int = 1) -> None:
         """The next commit reaches the store, and the connection breaks before its answer gets back."""
@@ -434,7 +440,7 @@ class MemoryRegistry(Driver):
 
     def _ask(self, ask: Callable[[], T], learn: Callable[[T], None] = lambda found: None) -> "Future[T]":
         future: Future[T] = Future()
-        if self.state is not State.CONNECTED:
+        if self.session() is None:
             fail(future, "not connected to the registry")
             return future
 
@@ -457,9 +463,7 @@ class MemoryRegistry(Driver):
         root = mirror.root
 
         def ask() -> dict[str, Node | None]:
-            return {
-                path[len(root) :].lstrip("/"): self._store.nodes.get(path) for path in self._store.below(root)
-            }
+            return {path[len(root) :].lstrip("/"): self._store.node(path) for path in self._store.below(root)}
 
         def learn(found: dict[str, Node | None]) -> None:
             now = self.clock.boot()
@@ -483,7 +487,7 @@ class MemoryRegistry(Driver):
                 self._move(State.LOST)
                 session = self._store.open_session()
             self._open(session)
-            self._heard().silent = False
+            self._heard().silent, self._heard().lag = False, 0.0
             self._silences += 1
         self._move(State.CONNECTED)
         for mirror in self._mirrors:

@@ -9,6 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
 #: How many vanished paths are remembered for `since`; beyond that the oldest half is forgotten.
 _REMEMBERED = 20_000
@@ -61,7 +62,7 @@ class Tree:
         self._absent_since = 0.0
 
     def __contains__(self, path: str) -> bool:
-        return path in self._entries
+        return path in self._entries or self._is_absent(path)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -75,7 +76,10 @@ class Tree:
     def children(self, path: str) -> Sequence[str]:
         """The names directly below a path, sorted; empty where the path is not there."""
         entry = self._entries.get(path)
-        return entry.names if entry is not None else ()
+        if entry is None:
+            self._is_absent(path)
+            return ()
+        return entry.names
 
     def node(self, path: str) -> Node:
         """All that is known of a node. Raises KeyError where it is absent, Unread where it must be read."""
@@ -86,7 +90,7 @@ class Tree:
 
     def get(self, path: str) -> str | None:
         """The data of a node, or None where it is absent."""
-        return self.node(path).data if path in self._entries else None
+        return self.node(path).data if path in self else None
 
     def version(self, path: str) -> int:
         return self.node(path).version
@@ -115,6 +119,12 @@ class Tree:
         if entry is not None:
             return entry.since
         return self._gone.get(path, self._absent_since)
+
+    def _is_absent(self, path: str) -> Literal[False]:
+        """Not among ours; a full path never is, and is a mistake."""
+        if path.startswith("/"):
+            raise ValueError(f"a tree's paths are relative to its root {self.root}, not like {path!r}")
+        return False
 
 
 class Mirror(Tree):

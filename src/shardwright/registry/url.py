@@ -62,6 +62,12 @@ class Address:
             raise RegistryUrlError(f"{self}: {option}={text!r} must be true or false")
         return text.lower() in ("true", "yes", "1")
 
+    def number(self, option: str, default: int) -> int:
+        text = self.options.get(option, str(default))
+        if not (text.isascii() and text.isdigit() and int(text) > 0):
+            raise RegistryUrlError(f"{self}: {option}={text!r} is not a whole number above 0")
+        return int(text)
+
     def only(self, *known: str) -> None:
         """Raise where an option is not one of these."""
         for option in self.options:

@@ -8,7 +8,7 @@ re-made under one name.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 #: The largest commit every driver takes: what a ZooKeeper server reads unless it was told otherwise.
@@ -111,6 +111,8 @@ def protected(name: str, token: str) -> str:
 
 def check_path(path: str) -> None:
     """Raise where the text cannot be a node's path."""
+    if not isinstance(path, str):
+        raise ValueError(f"a path is a text, not {path!r}")
     if path == "/":
         return
     if not path.startswith("/") or path.endswith("/"):
@@ -122,6 +124,16 @@ def check_path(path: str) -> None:
         raise ValueError(f"the path {path!r} has a character that no path may have: {odd[0]!a}")
 
 
+def check_paths(paths: Iterable[str]) -> list[str]:
+    """These paths, each once, in order; raises where one cannot be a path, or where they are one text."""
+    if isinstance(paths, str):
+        raise ValueError(f"give a list of paths, such as [{paths!r}]")
+    wanted = list(dict.fromkeys(paths))
+    for path in wanted:
+        check_path(path)
+    return wanted
+
+
 def in_order(writes: Sequence[Write]) -> tuple[Write, ...]:
     """The writes with their guards first, after a check that they do not contradict each other.
 
@@ -130,31 +142,59 @@ def in_order(writes: Sequence[Write]) -> tuple[Write, ...]:
     if not writes:
         raise ValueError("a commit needs at least one write")
     changed: dict[str, Write] = {}
-    razed: set[str] = set()
     guards: list[Write] = []
     effects: list[Write] = []
     for write in writes:
         check_path(write.path)
+        _check_version(write)
         if isinstance(write, Require | Forbid):
             guards.append(write)
             continue
         if write.path == "/":
             raise ValueError("the root itself cannot be written")
+        _check_data(write)
         effects.append(write)
         before = changed.get(write.path)
         if before is not None and not (isinstance(before, Delete) and isinstance(write, Create)):
             raise ValueError(f"one commit writes {write.path!r} twice")
         changed[write.path] = write
-        if isinstance(write, Delete):
-            razed.add(write.path)
-        else:
-            razed.discard(write.path)
-    if razed and len(effects) > 1:
-        for write in effects:
-            gone = next((path for path in _above(write.path) if path in razed), None)
-            if gone is not None and not isinstance(write, Delete):
-                raise ValueError(f"one commit writes {write.path!r} and takes {gone!r} away")
+    if len(effects) > 1 and any(isinstance(write, Delete) for write in effects):
+        _check_below(effects)
     return (*guards, *effects)
+
+
+def _check_version(write: Write) -> None:
+    version = getattr(write, "version", None)
+    if version is not None and not 0 <= version < 2**31:
+        raise ValueError(f"{write.path!r} cannot be at version {version}: versions count from 0")
+
+
+def _check_data(write: Write) -> None:
+    """Text that is UTF-8, or that stands for bytes which are not: as it is read, it must be written."""
+    data = getattr(write, "data", "")
+    try:
+        same = data.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") == data
+    except UnicodeEncodeError:
+        same = False
+    if not same:
+        raise ValueError(f"the data for {write.path!r} has half a character in it (a lone surrogate)")
+
+
+def _check_below(effects: Sequence[Write]) -> None:
+    """Raise where something is written below a node that is taken away afterwards, or is gone by then."""
+    written: dict[str, str] = {}
+    gone: set[str] = set()
+    for write in effects:
+        if isinstance(write, Delete):
+            gone.add(write.path)
+            if write.path in written:
+                raise ValueError(f"one commit writes {written[write.path]!r} and takes {write.path!r} away")
+            continue
+        gone.discard(write.path)
+        for above in _above(write.path):
+            written[above] = write.path
+            if above in gone:
+                raise ValueError(f"one commit writes {write.path!r} and takes {above!r} away")
 
 
 def _above(path: str) -> list[str]:

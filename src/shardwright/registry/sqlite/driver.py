@@ -95,6 +95,7 @@ class SqliteRegistry(Driver):
 
     def mirror(self, path: str) -> Tree:
         self._check_process()
+        self._check_open()
         words.check_path(path)
         mirror = self._mirrors.get(path)
         if mirror is None:
@@ -108,13 +109,13 @@ class SqliteRegistry(Driver):
             self._mirrors.remove(tree.root)
 
     def read(self, paths: Iterable[str], *, fresh: bool = False) -> "Future[dict[str, Node | None]]":
-        wanted = list(paths)
+        wanted = words.check_paths(paths)
         return self._ask(lambda file: file.read(wanted))
 
     def names(
         self, paths: Iterable[str], *, fresh: bool = False
     ) -> "Future[dict[str, tuple[str, ...] | None]]":
-        wanted = list(paths)
+        wanted = words.check_paths(paths)
         return self._ask(lambda file: file.names(wanted))
 
     def commit(self, *writes: Write, patience: float | None = None) -> "Future[Outcome]":
@@ -237,7 +238,7 @@ class SqliteRegistry(Driver):
     def _ask(self, ask: Callable[[File], T]) -> "Future[T]":
         self._check_process()
         future: Future[T] = Future()
-        if self.state is not State.CONNECTED:
+        if self.session() is None:
             fail(future, self._not_connected())
             return future
         self._await(future, None, lambda: fail(future, f"no answer within {self.patience:g} s"))

@@ -95,6 +95,8 @@ class _Play:
             case Require(path, version):
                 if path != "/":
                     self._require(path, version)
+                elif version:
+                    raise _Never(f"/ is at version 0, not {version}")
             case Forbid(path):
                 if path == "/":
                     raise _Never("/ is there")

@@ -28,7 +28,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import AuthFailedError, ConnectionDropped
 from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandler
 from kazoo.protocol.connection import CLOSE_RESPONSE, PING_XID, WATCH_XID, ConnectionHandler
-from kazoo.protocol.serialization import Close, Connect, int_struct
+from kazoo.protocol.serialization import Close, CloseInstance, Connect, int_struct
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
@@ -53,16 +53,10 @@ class Access:
     user: str | None = None
     password: str | None = None
     sasl: bool = False
-    tls: bool = False
-    ca: str | None = None
-    certificate: str | None = None
-    key: str | None = None
-    key_password: str | None = None
-    verify: bool = True
-    check_hostname: bool = True
+    tls: ssl.SSLContext | None = None
 
     def __repr__(self) -> str:
-        return f"<Access user={self.user!r} sasl={self.sasl} tls={self.tls}>"
+        return f"<Access user={self.user!r} sasl={self.sasl} tls={self.tls is not None}>"
 
 
 class Post(Protocol):
@@ -130,9 +124,21 @@ class Client:
             self._kazoo._queue.append((_DROP, None))
             self._kazoo.wake()
 
-    def stop(self) -> None:
-        self._kazoo.stop()
-        self._kazoo.close()
+    def stop(self, within: float) -> None:
+        """End the session, and the thread with it. A server that does not answer is not waited for."""
+        kazoo, connection = self._kazoo, self._kazoo._connection
+        if kazoo._stopped.is_set():
+            return
+        kazoo._stopped.set()
+        kazoo._queue.append((CloseInstance, None))
+        kazoo.wake()
+        if not connection.connection_stopped.wait(within):
+            connection.break_off()
+        if not connection.connection_stopped.wait(within):
+            log.warning("the server does not answer; the session is left to end by itself")
+            return
+        connection.stop()
+        kazoo.close()
 
     def identity(self) -> tuple[int, bytes] | None:
         """What another connection needs to take this session over, or to end it. A secret."""
@@ -146,9 +152,10 @@ _DROP = object()
 class _Handler(SequentialThreadingHandler):  # type: ignore[misc]
     """kazoo's threads without the two we have no use for."""
 
-    def __init__(self, patience: float) -> None:
+    def __init__(self, patience: float, tls: ssl.SSLContext | None) -> None:
         super().__init__()
         self._patience = patience
+        self._tls = tls
 
     def start(self) -> None:
         self._running = True
@@ -156,12 +163,16 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]
     def stop(self) -> None:
         self._running = False
 
-    def create_connection(self, address: Any, *, timeout: float, use_ssl: bool, **options: Any) -> Any:
+    def create_connection(self, address: Any, *, timeout: float, hostname: str, **options: Any) -> Any:
         # A host that swallows everything must not use up the time in which the others could be asked.
-        patience = min(timeout, self._patience)
-        if use_ssl:
-            return _secure_connection(address, patience, **options)
-        return super().create_connection(address, timeout=patience)
+        connection = socket.create_connection(address, min(timeout, self._patience))
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            # kazoo's own TLS leaves the socket open when the handshake fails.
+            return self._tls.wrap_socket(connection, server_hostname=hostname) if self._tls else connection
+        except BaseException:
+            connection.close()
+            raise
 
     def select(self, reads: Any, writes: Any, errors: Any, timeout: float | None = None) -> Any:
         """kazoo makes a new epoll for every call; a poll needs none."""
@@ -185,18 +196,11 @@ class _Kazoo(KazooClient):  # type: ignore[misc]
         super().__init__(
             hosts=hosts,
             timeout=timeout,
-            handler=_Handler(max(timeout / count, 0.5)),
+            handler=_Handler(max(timeout / count, 0.5), access.tls),
             auth_data={("digest", f"{access.user}:{access.password}")} if digest else None,
             sasl_options=_sasl_options(access),
             connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_delay=1.0),
             logger=log,
-            use_ssl=access.tls,
-            ca=access.ca,
-            certfile=access.certificate,
-            keyfile=access.key,
-            keyfile_password=access.key_password,
-            verify_certs=access.verify,
-            check_hostname=access.verify and access.check_hostname,
         )
         self.post = post
         self._connection = _Connection(self, self._conn_retry.copy(), _sasl_options(access), clock, client)
@@ -241,6 +245,31 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
         self._granted = (0.0, 0.0)
         self._xid = 0
 
+    def _connect_attempt(self, *args: Any) -> Any:
+        """One server, from connecting to losing it. kazoo's thread would end over what it does not expect,
+        and nobody would ever connect again."""
+        try:
+            return super()._connect_attempt(*args)
+        except Exception as unexpected:
+            log.error("the connection broke over something unexpected", exc_info=unexpected)
+            self._told.trouble = repr(unexpected)
+            if self.client._state != KeeperState.CONNECTING:
+                self.client._session_callback(KeeperState.CONNECTING)
+            return None
+
+    def break_off(self) -> None:
+        """End whatever the thread waits for. Called by another thread."""
+        connection = self._socket
+        if connection is not None:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def _expand_client_hosts(self) -> Any:
+        found = super()._expand_client_hosts()
+        if not found:
+            self._told.trouble = "no server of that name is known"
+        return found
+
     def _connect(self, *args: Any) -> Any:
         """Connect and authenticate; only then is the session ours to use (kazoo says CONNECTED sooner)."""
         self._received.clear()
@@ -249,6 +278,7 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
         except AuthFailedError as refused:
             self._told.refused = True
             self._told.trouble = "the server does not accept the credentials"
+            self.client.post.take([])
             # kazoo would give up for good; credentials can be mended on the server's side.
             raise ConnectionDropped(self._told.trouble) from refused
         except (ConnectionDropped, KazooTimeoutError, OSError) as failed:
@@ -310,6 +340,8 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
         sent = 0.0
         while len(received) - at >= _START:
             (size,) = int_struct.unpack_from(received, at)
+            if size < wire.REPLY_HEADER:
+                raise ConnectionDropped(f"the server sent a frame of {size} bytes")
             if len(received) - at - _START < size:
                 break
             frame = bytes(received[at + _START : at + _START + size])
@@ -336,6 +368,8 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
 
     def _answer(self, xid: int, number: int, frame: bytes) -> tuple[float, Callable[[], None] | None]:
         """When the request this frame answers was sent, and what to tell its asker; None for a goodbye."""
+        if not self.client._pending:
+            raise ConnectionDropped(f"the server answered request {xid}, which nobody made")
         call, _, expected = self.client._pending.popleft()
         if number > 0:
             self.client.last_zxid = number
@@ -363,34 +397,6 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
                 # Under TLS a record may hold more than was asked for, and then select says nothing.
                 if not (hasattr(self._socket, "pending") and self._socket.pending() > 0):
                     return
-
-
-def _secure_connection(
-    address: tuple[str, int],
-    timeout: float,
-    *,
-    hostname: str,
-    ca: str | None,
-    certfile: str | None,
-    keyfile: str | None,
-    keyfile_password: str | None,
-    verify_certs: bool,
-    check_hostname: bool,
-) -> ssl.SSLSocket:
-    """A connection under TLS. kazoo's own trusts everybody's authorities beside the one it was given, and
-    leaves the socket open when the handshake fails."""
-    context = ssl.create_default_context(cafile=ca)
-    context.check_hostname = check_hostname
-    context.verify_mode = ssl.CERT_REQUIRED if verify_certs else ssl.CERT_NONE
-    if certfile:
-        context.load_cert_chain(certfile, keyfile, keyfile_password)
-    plain = socket.create_connection(address, timeout)
-    try:
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return context.wrap_socket(plain, server_hostname=hostname)
-    except BaseException:
-        plain.close()
-        raise
 
 
 def _failure(call: Call, why: str) -> Callable[[], None]:

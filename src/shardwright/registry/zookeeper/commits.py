@@ -91,6 +91,7 @@ class Attempt:
         """What to send: each operation with the write it is for and the path it touches."""
         found: list[Operation] = []
         made: set[str] = set()
+        gone: set[str] = set()
         for write in self.writes:
             version = getattr(write, "version", None)
             expected = -1 if version is None or not self.versions else version
@@ -108,14 +109,18 @@ class Attempt:
                 case Put(path, data):
                     found.append((write, path, wire.set_data(path, data, expected)))
                 case Delete(path):
-                    found.extend((write, each, wire.delete(each, -1)) for each in self.below.get(path, ()))
+                    taken = [each for each in self.below.get(path, ()) if each not in gone]
+                    found.extend((write, each, wire.delete(each, -1)) for each in taken)
                     found.append((write, path, wire.delete(path, expected)))
+                    gone.update(taken)
+                    gone.add(path)
                 case Create(path, data, ephemeral, sequential):
                     for above in parents(path):
-                        if above in self.missing and above not in made:
+                        if (above in self.missing or above in gone) and above not in made:
                             made.add(above)
                             found.append((write, above, wire.create(above, "", 0, acl)))
-                    made.add(path)
+                    if not sequential:
+                        made.add(path)
                     flags = (wire.EPHEMERAL if ephemeral else 0) | (wire.SEQUENTIAL if sequential else 0)
                     found.append((write, path, wire.create(path, data, flags, acl)))
         return found

@@ -5,19 +5,20 @@ Everything in here happens on the owner's thread, in the order in which it came 
 """
 
 import logging
+import re
+import ssl
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import TypeVar
 
 from ...clock import Clock, SystemClock
 from ...errors import NotAllowed, RegistryError, RegistryUrlError, Unreachable
 from .. import writes as words
-from ..driver import Driver, Session, State, fail, in_chunks, settle
+from ..driver import Driver, Session, State, fail, settle
 from ..tree import Mirror, Node, Tree
 from ..url import Address, namespace_of
 from ..writes import Landed, Outcome, Refused, Unknown, Write
@@ -40,6 +41,9 @@ _ESTIMATE_LASTS = 60.0
 #: Answers to a whole request that leave no doubt that nothing was done: unimplemented, bad arguments, no
 #: permission, session expired, invalid ACL, session moved, read-only server, throttled.
 _CERTAINLY_NOT = (-6, -8, wire.NO_AUTH, wire.SESSION_EXPIRED, -114, -118, -119, -127)
+
+#: How long a server may take to answer that we leave.
+_GOODBYE = 1.0
 
 #: How many parents are remembered as being there.
 _GROUND_KEPT = 100_000
@@ -68,6 +72,7 @@ class _Mail:
         current = self._session
         if current is None or current.id != session:
             current = self._session = Session(session, self._registry.clock, timeout, MARGIN, heard=sent)
+        current.grant(timeout, MARGIN)
         current.renew(sent)
         self._registry._post(lambda: self._registry._connected(current))
 
@@ -105,10 +110,10 @@ class ZookeeperRegistry(Driver):
     ) -> None:
         super().__init__(clock or SystemClock(), namespace=namespace, largest=largest, patience=patience)
         self._client = Client(hosts, access, timeout, self.clock, _Mail(self))
-        self._loader = Loader(self._ask, self.clock.boot)
+        self._loader = Loader(self._ask, self.clock.boot, largest)
         self._versions = plant != "versions"
         self._line: deque[Sequence[_Commit]] = deque()
-        self._held = False
+        self._held = self._serving = False
         self._ground: set[str] = set()
         self._time_ahead: float | None = None
         self._time_error = 0.0
@@ -118,6 +123,7 @@ class ZookeeperRegistry(Driver):
     # -- what a caller asks -------------------------------------------------------------------------
 
     def mirror(self, path: str) -> Tree:
+        self._check_open()
         words.check_path(path)
         mirror = self._mirrors.get(path)
         if mirror is None:
@@ -207,10 +213,14 @@ class ZookeeperRegistry(Driver):
         self._serve_line()
 
     def _serve_line(self) -> None:
+        if self._serving:
+            return  # whoever serves goes on with what was added
+        self._serving = True
         while self._line and not self._held:
             commits = [commit for commit in self._line.popleft() if not commit.future.done()]
             if commits:  # nobody waits any more for what was given up on before it was sent
                 self._try(commits)
+        self._serving = False
 
     def _try(self, commits: Sequence[_Commit]) -> None:
         """Send these in one transaction; if it is refused, each of them is tried by itself. Where more
@@ -331,7 +341,7 @@ class ZookeeperRegistry(Driver):
             commit.attempt.missing |= absent
             self._resume(commit)
 
-        self._ask(wire.GET_DATA, paths, answered, lambda why: self._give_up_unsent(commit, why))
+        self._ask_all(wire.GET_DATA, paths, answered, lambda why: self._give_up_unsent(commit, why))
 
     def _list(self, commit: _Commit, roots: Sequence[str]) -> None:
         """Find out all that stands below some nodes, then let the line move on."""
@@ -344,18 +354,20 @@ class ZookeeperRegistry(Driver):
                 commit.attempt.below = {**commit.attempt.below, **listed}
                 self._resume(commit)
                 return
-            batch, rest = frontier[:BATCH], frontier[BATCH:]
 
             def answered(found: Sequence[Found]) -> None:
-                for parent, names in zip(batch, found, strict=True):
+                further: list[str] = []
+                for parent, names in zip(frontier, found, strict=True):
                     if isinstance(names, list):
                         children = [f"{parent}/{name}" for name in names]
                         origin.update((child, origin[parent]) for child in children)
                         below[origin[parent]].extend(children)
-                        rest.extend(children)
-                step(rest)
+                        further += children
+                step(further)
 
-            self._ask(wire.GET_CHILDREN, batch, answered, lambda why: self._give_up_unsent(commit, why))
+            self._ask_all(
+                wire.GET_CHILDREN, frontier, answered, lambda why: self._give_up_unsent(commit, why)
+            )
 
         step(list(roots))
 
@@ -390,35 +402,48 @@ class ZookeeperRegistry(Driver):
 
         self._send(Call(wire.MULTI_READ, wire.many_reads(kind, paths), take, lambda call, why: failed(why)))
 
+    def _ask_all(
+        self,
+        kind: int,
+        paths: Sequence[str],
+        answered: Callable[[Sequence[Found]], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        """Read any number of nodes, in as many requests as it takes; the last answer tells all."""
+        found: list[Found] = []
+
+        def more(answers: Sequence[Found]) -> None:
+            found.extend(answers)
+            if len(found) == len(paths):
+                answered(found)
+
+        for batch in wire.in_batches(paths, BATCH, self.largest):
+            self._ask(kind, batch, more, failed)
+        if not paths:
+            answered(found)
+
     def _gather(
         self, kind: int, paths: Iterable[str], fresh: bool, learn: Callable[[str, Found], T]
     ) -> "Future[dict[str, T]]":
         future: Future[dict[str, T]] = Future()
-        wanted = list(dict.fromkeys(paths))
-        for path in wanted:
-            words.check_path(path)
+        wanted = words.check_paths(paths)
         if self.session() is None:
             fail(future, "not connected to the registry")
             return future
-        found: dict[str, T] = {}
         self._await(future, None, lambda: fail(future, f"no answer within {self.patience:g} s"))
 
-        def learn_all(chunk: Sequence[str], answers: Sequence[Found]) -> None:
+        def learn_all(answers: Sequence[Found]) -> None:
             try:
-                found.update((path, learn(path, each)) for path, each in zip(chunk, answers, strict=True))
+                found = {path: learn(path, each) for path, each in zip(wanted, answers, strict=True)}
             except RegistryError as refused:
                 if not future.done():
                     future.set_exception(refused)
-                return
-            if len(found) == len(wanted):
-                settle(future, {path: found[path] for path in wanted})
+            else:
+                settle(future, found)
 
         if fresh:
-            self._send(Call(wire.SYNC, wire.sync(wanted[0] if wanted else "/"), _no_matter, _no_matter))
-        for chunk in in_chunks(wanted, BATCH):
-            self._ask(kind, chunk, partial(learn_all, chunk), lambda why: fail(future, why))
-        if not wanted:
-            settle(future, {})
+            self._send(Call(wire.SYNC, wire.sync("/"), _no_matter, _no_matter))
+        self._ask_all(kind, wanted, learn_all, lambda why: fail(future, why))
         return future
 
     def _learn_node(self, path: str, found: Found) -> Node | None:
@@ -474,11 +499,11 @@ class ZookeeperRegistry(Driver):
     def _suspended(self) -> None:
         self._loader.reset()
         self._held = False
-        for commits in (self._line.popleft() for _ in range(len(self._line))):
-            for commit in commits:
-                settle(commit.future, Refused("the connection broke before it was sent"))
+        waiting, self._line = self._line, deque()
         if self.state is State.CONNECTED:
             self._move(State.SUSPENDED)
+        for commit in (commit for commits in waiting for commit in commits):
+            settle(commit.future, Refused("the connection broke before it was sent"))
 
     def _expired(self) -> None:
         self._suspended()
@@ -488,7 +513,7 @@ class ZookeeperRegistry(Driver):
         self._client.drop()
 
     def _shut(self) -> None:
-        self._client.stop()
+        self._client.stop(_GOODBYE)
 
     def _send(self, *calls: Call) -> None:
         session = self.session()
@@ -530,9 +555,9 @@ def open_at(address: Address, patience: float) -> ZookeeperRegistry:
     namespace = namespace_of(address.path)
     try:
         words.check_path(namespace)
-        largest = int(address.options.get("largest", words.LARGEST))
     except ValueError as wrong:
         raise RegistryUrlError(f"{address}: {wrong}") from wrong
+    largest = address.number("largest", words.LARGEST)
     sys.setswitchinterval(min(sys.getswitchinterval(), address.seconds("switch_interval", SWITCH_INTERVAL)))
     registry = ZookeeperRegistry(
         _hosts(address),
@@ -554,7 +579,7 @@ def open_at(address: Address, patience: float) -> ZookeeperRegistry:
             f"{address}: no ZooKeeper server answered within {patience:g} s ({trouble}): "
             "is it running, and is the address right?"
         ) from late
-    except NotAllowed:
+    except RegistryError:
         registry.close()
         raise
     return registry
@@ -562,34 +587,50 @@ def open_at(address: Address, patience: float) -> ZookeeperRegistry:
 
 def _hosts(address: Address) -> str:
     hosts = [host.strip() for host in address.hosts.split(",")]
-    if not all(hosts):
+    if not any(hosts):
         raise RegistryUrlError(
             f"{address}: name at least one server, for example zookeeper://localhost:2181/prod"
         )
-    for host in hosts:
-        _, _, port = host.rpartition(":")
-        if ":" in host and not host.endswith("]") and not (port.isdigit() and 0 < int(port) < 65536):
-            raise RegistryUrlError(f"{address}: {host!r} is not host:port")
-    return ",".join(host if ":" in host and not host.endswith("]") else f"{host}:2181" for host in hosts)
+    return ",".join(_host(address, host) for host in hosts)
+
+
+def _host(address: Address, text: str) -> str:
+    """One server as `name:port`; an IPv6 address stands in brackets."""
+    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:]+)(?::(\d{1,5}))?", text)
+    port = int(found[2] or 2181) if found is not None else 0
+    if found is None or not 0 < port < 65536:
+        raise RegistryUrlError(f"{address}: {text!r} is not host:port, nor [IPv6]:port")
+    try:
+        found[1].encode("idna")
+    except UnicodeError as wrong:
+        raise RegistryUrlError(f"{address}: {text!r} cannot be the name of a server") from wrong
+    return f"{found[1]}:{port}"
 
 
 def _access(address: Address) -> Access:
-    option = address.options.get
-    auth = option("auth", "digest")
+    auth = address.options.get("auth", "digest")
     if auth not in ("digest", "sasl"):
         raise RegistryUrlError(f"{address}: auth={auth!r} is neither digest nor sasl")
     if auth == "sasl" and address.user is None:
         raise RegistryUrlError(f"{address}: auth=sasl needs user:password@ before the servers")
-    tls = address.yes("tls", default=any(option(name) for name in ("tls_ca", "tls_cert")))
-    return Access(
-        user=address.user,
-        password=address.password,
-        sasl=auth == "sasl",
-        tls=tls,
-        ca=option("tls_ca"),
-        certificate=option("tls_cert"),
-        key=option("tls_key"),
-        key_password=option("tls_key_password"),
-        verify=address.yes("tls_verify", default=True),
-        check_hostname=address.yes("tls_check_hostname", default=True),
-    )
+    return Access(user=address.user, password=address.password, sasl=auth == "sasl", tls=_tls(address))
+
+
+def _tls(address: Address) -> ssl.SSLContext | None:
+    """What guards the connection; any option about TLS asks for it."""
+    option = address.options.get
+    if not address.yes("tls", default=any(name.startswith("tls_") for name in address.options)):
+        return None
+    try:
+        context = ssl.create_default_context(cafile=option("tls_ca"))
+        if option("tls_cert"):
+            context.load_cert_chain(option("tls_cert", ""), option("tls_key"), option("tls_key_password", ""))
+    except (OSError, ValueError) as wrong:
+        files = ", ".join(
+            f"{name}={option(name)}" for name in ("tls_ca", "tls_cert", "tls_key") if option(name)
+        )
+        raise RegistryUrlError(f"{address}: the certificates cannot be used ({files}): {wrong}") from wrong
+    verify = address.yes("tls_verify", default=True)
+    context.check_hostname = verify and address.yes("tls_check_hostname", default=True)
+    context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
+    return context

@@ -5,6 +5,7 @@ tells of changes stands in the same order. So whatever arrives last is the newes
 and a notification need not be told apart by number: each is applied as it comes.
 """
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -21,9 +22,10 @@ Ask = Callable[[int, Sequence[str], Callable[[Sequence[Found]], None]], None]
 class Loader:
     """Loads mirrors. `ask(kind, paths, answered)` is how it reads; an answer that is lost never comes."""
 
-    def __init__(self, ask: Ask, now: Callable[[], float]) -> None:
+    def __init__(self, ask: Ask, now: Callable[[], float], largest: int) -> None:
         self._ask = ask
         self._now = now
+        self._largest = largest
         self._wanted: dict[int, deque[tuple[Mirror, str]]] = {
             wire.GET_DATA: deque(),
             wire.GET_CHILDREN: deque(),
@@ -58,7 +60,9 @@ class Loader:
 
     def _send(self, kind: int) -> None:
         wanted = self._wanted[kind]
-        batch = [wanted.popleft() for _ in range(min(BATCH, len(wanted)))]
+        paths = [mirror.full(path) for mirror, path in itertools.islice(wanted, BATCH)]
+        paths = list(next(wire.in_batches(paths, BATCH, self._largest)))
+        batch = [wanted.popleft() for _ in paths]
         this_round = self._round
         self._underway += 1
 
@@ -71,7 +75,7 @@ class Loader:
                     self._learn(mirror, path, each)
             self.flush()
 
-        self._ask(kind, [mirror.full(path) for mirror, path in batch], answered)
+        self._ask(kind, paths, answered)
 
     def _want(self, kind: int, mirror: Mirror, path: str) -> None:
         self._left[mirror] += 1

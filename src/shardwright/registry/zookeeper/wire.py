@@ -5,7 +5,7 @@ state of every node it wrote, many reads in one request (`multiRead`), and one w
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..tree import Node
@@ -33,6 +33,9 @@ EPHEMERAL, SEQUENTIAL = 1, 2
 
 #: What stands before every request: which one it is, and its kind.
 REQUEST_HEADER = 8
+
+#: And before every answer: which request it answers, the number of the last commit, an error.
+REPLY_HEADER = 16
 
 RECURSIVE, ANY_WATCH = 1, 3
 
@@ -121,6 +124,19 @@ def transaction(operations: Iterable[bytes]) -> bytes:
 def many_reads(kind: int, paths: Iterable[str]) -> bytes:
     one = _op.pack(kind, False, -1)
     return b"".join((*(one + _text(path) + b"\0" for path in paths), _END))
+
+
+def in_batches(paths: Sequence[str], most: int, largest: int) -> Iterator[Sequence[str]]:
+    """Paths in the order given, as many at a time as a request may ask for and the server takes."""
+    start, size = 0, 0
+    for at, path in enumerate(paths):
+        weight = len(path.encode()) + 2 * _op.size
+        if at > start and (at - start == most or size + weight > largest // 2):
+            yield paths[start:at]
+            start, size = at, 0
+        size += weight
+    if start < len(paths):
+        yield paths[start:]
 
 
 def add_watch(path: str) -> bytes:
