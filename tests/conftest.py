@@ -10,6 +10,8 @@ from tests import zookeeper_server as servers
 from tests.certificates import Certificates
 from tests.zookeeper_server import Ensemble, Server
 
+pytest_plugins = ["tests.registry.summary"]
+
 NEEDS_ZOOKEEPER = {"zookeeper", "zookeeper_server", "ensemble"}
 
 

@@ -123,7 +123,7 @@ def test_the_fixtures_are_whole() -> None:
         (
             "*/5 * * * *",
             "five fields; Quartz wants six or seven, seconds first. "
-            "For a UNIX line there is crontab('*/5 * * * *')",
+            "For a UNIX line: from shardwright.schedule import crontab; crontab('*/5 * * * *')",
         ),
     ],
 )

@@ -535,3 +535,25 @@ def test_whatever_is_read_there_is_a_config_or_a_config_error(document: str | by
             continue
         if isinstance(found, JobConfig):
             assert elasticjob.read_config(elasticjob.write_config(found)) == found
+
+
+@pytest.mark.parametrize("document", [None, 5, [], {"jobName": "j"}])
+def test_what_is_no_document_at_all_is_refused(document: object) -> None:
+    for read in (elasticjob.read_config, elasticjob.read_instance):
+        with pytest.raises(ConfigError, match=r"document must be text or bytes, not \w+"):
+            read(document)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "jobName: j\nshardingTotalCount: 1\npassword=hunter2: 1\n",
+        "password=hunter2: 1\npassword=hunter2: 1\n",
+        "jobName: j\nshardingTotalCount: 1\nprops:\n  password=hunter2: null\n",
+        "jobName: j\nshardingTotalCount: 1\nprops:\n  shardwright.zone: password=hunter2\n",
+    ],
+)
+def test_a_secret_in_a_key_or_a_zone_is_not_in_the_message(document: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        elasticjob.read_config(document)
+    assert "hunter2" not in str(refused.value)

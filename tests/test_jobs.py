@@ -1,5 +1,7 @@
 """A job's settings: what they are if nothing is said, what cannot be, and what is never shown."""
 
+import copy
+import pickle
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -174,7 +176,7 @@ def test_all_faults_are_reported_at_once_and_in_words() -> None:
         x=1,
     ) == "; ".join(
         [
-            "job 'a/b@c': name must not contain / @",
+            "job 'a/***@c': name must not contain / @",
             "cron '0 0 25 * * ?': the hours field '25': hours go from 0 to 23",
             "time_zone: time zone 'Asia/Shangai': unknown",
             "give an IANA name such as 'Europe/Berlin', or an offset such as 'GMT+08:00'",
@@ -258,6 +260,28 @@ def test_item_parameters_must_survive_the_way_elasticjob_writes_them(items: obje
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
+        (
+            {"cron": "daily-token"},
+            "cron 'daily-token': Quartz wants six or seven fields, seconds first, not 1",
+        ),
+        (
+            {"cron": "*/5 * * * *"},
+            "cron has five fields; Quartz wants six or seven, seconds first; "
+            'for a UNIX line give schedule="crontab */5 * * * *"',
+        ),
+        (
+            {"schedule": "*/5 * * * *"},
+            "schedule must begin with every, crontab or once; "
+            'for a UNIX line give schedule="crontab */5 * * * *"',
+        ),
+        (
+            {"schedule": "daily"},
+            "schedule must begin with every, crontab or once; give a Quartz expression as cron",
+        ),
+        (
+            {"schedule": "once 2026-12-24"},
+            "schedule: 'once 2026-12-24': add an offset, such as +00:00: 2026-12-24T00:00:00+00:00",
+        ),
         ({"cron": "every 5s"}, "cron must be a Quartz expression; give others as schedule"),
         (
             {"schedule": "0 0 2 * * ?"},
@@ -321,6 +345,79 @@ def test_what_is_probably_not_meant_is_said_and_allowed() -> None:
         "Java members cannot take part: they know no schedule but cron",
     )
     assert JobConfig(name="j").warnings() == ()
+
+
+def test_a_schedule_that_surprises_is_warned_of() -> None:
+    never = JobConfig(name="j", cron="0 0 0 30 2 ?").warnings()
+    assert never == ("cron: '0 0 0 30 2 ?' does not fire after 2026-01-01T00:00:00+00:00",)
+    berlin = JobConfig(name="j", cron="0 30 2 * * ?", time_zone="Europe/Berlin")
+    (gap,) = berlin.warnings(after=datetime(2030, 1, 1, tzinfo=UTC))
+    assert gap.startswith("cron: 2030-03-31 02:30:00 does not exist in Europe/Berlin")
+    assert berlin.replace(dst="continuous").warnings() == ()
+    assert (
+        JobConfig(name="j", schedule="once 2020-01-01T00:00:00+00:00")
+        .warnings()[1]
+        .startswith("schedule: 'once 2020-01-01T00:00:00+00:00' does not fire after")
+    )
+
+
+def test_what_is_probably_misspelt_is_warned_of() -> None:
+    assert JobConfig(name="j", strategy="AVG_ALOCATION").warnings() == (
+        "strategy 'AVG_ALOCATION' is one of your own; did you mean 'AVG_ALLOCATION'?",
+    )
+    assert JobConfig(
+        name="j", props={"shardwright.retrys": "3", "shardwright.from_2030": "x"}
+    ).warnings() == ("props has 'shardwright.retrys', which is no setting; did you mean 'retries'?",)
+    for strategy in ("sticky", "ODEVITY", "my_own", "java:AVG_ALOCATION"):
+        assert JobConfig(name="j", strategy=strategy).warnings() == ()
+
+
+RICH = JobConfig(
+    name="j",
+    shards=2,
+    item_parameters={0: "a", 1: "b"},
+    props={"a": "b", "c": "d"},
+    listeners=("L",),
+    timeout=timedelta(seconds=5),
+    extra_configurations=(EXTRA,),
+)
+
+
+def test_a_config_can_be_hashed_copied_and_sent_to_another_process() -> None:
+    for twin in (pickle.loads(pickle.dumps(RICH)), copy.copy(RICH), copy.deepcopy(RICH), RICH.model_copy()):
+        assert twin == RICH
+        assert hash(twin) == hash(RICH)
+    same = RICH.replace(props={"c": "d", "a": "b"})
+    assert {RICH, same, RICH.replace(shards=3)} == {RICH, RICH.replace(shards=3)}
+
+
+def test_pydantics_own_doors_lead_to_the_same_checks_or_nowhere() -> None:
+    with pytest.raises(ConfigError, match="job 'j': shards must be at least 1, not 0"):
+        RICH.model_copy(update={"shards": 0})
+    assert RICH.model_copy(update={"shards": 3}) == RICH.replace(shards=3)
+    assert JobConfig.model_validate(dict(RICH)) == JobConfig.model_validate(RICH) == RICH
+    with pytest.raises(ConfigError, match="shards must be a whole number") as refused:
+        JobConfig.model_validate({"name": "j", "shards": CANARY})
+    assert CANARY not in str(refused.value)
+    for door in (JobConfig.model_validate_json, JobConfig.model_validate_strings):
+        with pytest.raises(ConfigError, match=r"JobConfig\.of"):
+            door(f'{{"name": 5, "parameter": "{CANARY}"}}')
+    with pytest.raises(ConfigError, match="never made without a check"):
+        JobConfig.model_construct(shards=0)
+    with pytest.raises(ConfigError, match="job 'j' does not change"):
+        del RICH.shards
+
+
+@pytest.mark.parametrize("settings", [None, "name=j", 5, [("name", "j")], {1: 2}])
+def test_settings_that_have_no_names_are_refused(settings: object) -> None:
+    with pytest.raises(ConfigError, match=r"settings are a mapping by name, not|settings have names"):
+        JobConfig.model_validate(settings)
+
+
+def test_a_setting_called_self_is_as_unknown_as_any() -> None:
+    assert refusal(name="j", self=1) == "job 'j': there is no setting 'self'"
+    with pytest.raises(ConfigError, match="there is no setting 'self'"):
+        RICH.replace(**{"self": 1})
 
 
 JUNK = st.one_of(
@@ -394,6 +491,38 @@ def test_a_secret_in_the_wrong_place_is_not_in_the_message(setting: str, junk: o
 def test_a_login_is_masked_even_where_texts_are_repeated() -> None:
     for setting in ("time_zone", "cron", "schedule", "name"):
         assert CANARY not in refusal(**{"name": "j", setting: f"https://me:{CANARY}@host"})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"props": {"http.uri": f"https://h/run?token={CANARY}"}},
+        {"parameter": f"note: password={CANARY}"},
+        {"parameter": f"https://oapi.dingtalk.com/robot/send?access_token={CANARY}"},
+        {"listeners": [f"https://u:{CANARY}@h", f"x?password={CANARY}"]},
+        {"props": {f"password={CANARY}": "x"}},
+        {"extra_configurations": [Pairs(((Scalar(f"password={CANARY}"), Scalar("x")),))]},
+    ],
+)
+def test_a_secret_in_the_right_place_is_not_shown(settings: Mapping[str, object]) -> None:
+    config = JobConfig.of({"name": "j", **settings})
+    assert (
+        CANARY
+        not in f"{config!r} {config} {config.masked()} {config.props!r} {config.extra_configurations!r}"
+    )
+
+
+def test_a_secret_in_a_key_is_not_in_the_message() -> None:
+    message = refusal(name="j", props={f"password={CANARY}": 1}, **{f"token={CANARY}": 1})
+    assert message == "job 'j': props['password=***] must be text; there is no setting 'token=***'"
+
+
+@pytest.mark.parametrize("setting", ["cron", "schedule", "time_zone"])
+@pytest.mark.parametrize(
+    "text", ["password={}", "0 0 password= {} * ?", "crontab pw={} * * * *", "every pw={}"]
+)
+def test_a_schedule_or_a_zone_with_a_secret_in_it_is_not_repeated(setting: str, text: str) -> None:
+    assert CANARY.lower() not in refusal(name="j", **{setting: text.format(CANARY)}).lower()
 
 
 def test_importing_jobs_loads_no_driver_and_no_terminal() -> None:

@@ -1,8 +1,10 @@
 """The other schedules, their texts, the lint, and the words."""
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -207,7 +209,8 @@ def test_the_first_word_says_the_kind() -> None:
         ("*/5 * * * *", "five fields; Quartz wants six or seven"),
         ("crontab 0 0 2 * * ?", "a UNIX line has five fields"),
         ("once tomorrow", "'once tomorrow': write the instant as 2026-01-01T00:00:00+00:00"),
-        ("once 2026-01-01", "has no time zone"),
+        ("once 2026-12-24", "'once 2026-12-24': add an offset, such as +00:00: 2026-12-24T00:00:00+00:00"),
+        ("every 1h from 2026-12-24T01:00", "add an offset, such as +00:00: 2026-12-24T01:00:00+00:00"),
         ("every", "the period must be a length of time"),
         ("every 10s from noon", "write the instant as 2026-01-01T00:00:00+00:00"),
         ("daily", "Quartz wants six or seven fields, seconds first, not 1"),
@@ -228,6 +231,47 @@ def test_whatever_is_written_it_is_parsed_or_refused(kind: str, text: str, zone:
         except CronError:
             continue
         assert parse(schedule.text, where) == schedule
+
+
+ANYTHING: Any = None  # mypy would refuse each of these, too
+NIGHTLY = Cron("0 0 2 * * ?")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "sentence"),
+    [
+        (lambda: Cron(ANYTHING), "a cron expression is text such as '0 0 2 * * ?', not NoneType"),
+        (lambda: Cron(cast(Any, b"x")), "a cron expression is text such as '0 0 2 * * ?', not bytes"),
+        (lambda: crontab(ANYTHING), "a UNIX line is text such as '*/5 * * * *', not NoneType"),
+        (lambda: parse(ANYTHING), "a schedule is parsed from text such as 'every 10s', not NoneType"),
+        (
+            lambda: Cron("0 0 2 * * ?", cast(Any, 5)),
+            "a time zone is a name such as 'Europe/Berlin', or a tzinfo, not int",
+        ),
+        (lambda: NIGHTLY.next(cast(Any, "x")), "an instant is an aware datetime, datetime.now(UTC), not str"),
+        (
+            lambda: NIGHTLY.previous(ANYTHING),
+            "an instant is an aware datetime, datetime.now(UTC), not NoneType",
+        ),
+        (lambda: once(cast(Any, "x")), "an instant is an aware datetime, datetime.now(UTC), not str"),
+        (
+            lambda: every("9s", anchor=ANYTHING),
+            "an instant is an aware datetime, datetime.now(UTC), not NoneType",
+        ),
+        (lambda: Every(cast(Any, "9s")), "a period is a timedelta here, not str; every() takes text"),
+        (
+            lambda: lint(cast(Any, "0 0 2 * * ?"), after=NEW_YEAR),
+            "this wants a schedule, not str: make one of a text with parse()",
+        ),
+        (lambda: words(cast(Any, "x")), "this wants a schedule, not str: make one of a text with parse()"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused_in_a_sentence(
+    mistake: Callable[[], object], sentence: str
+) -> None:
+    with pytest.raises(CronError) as refusal:
+        mistake()
+    assert str(refusal.value) == sentence
 
 
 # Lint
@@ -392,6 +436,22 @@ def test_a_schedule_that_never_fires_again_is_said_to(text: str) -> None:
 )
 def test_a_schedule_in_words(text: str, expected: str) -> None:
     assert words(parse(text)) == expected
+
+
+@pytest.mark.parametrize("locale", ["de_DE", "fr_FR", "ko_KR", "zh_CN"])
+def test_what_a_language_has_no_phrase_for_is_said_in_english(locale: str) -> None:
+    assert "3 days before the last day of the month" in words(Cron("0 0 2 L-3 * ?"), locale)
+    assert words(Cron("0 0 2 ? 3-5 MON-FRI 2026-2030"), locale).count(",") == 3
+
+
+def test_either_day_is_never_said_to_be_the_only_one() -> None:
+    assert "or on" in words(crontab("0 0 1,15 * 1"), "sk_SK")
+
+
+@pytest.mark.parametrize("locale", ["de", "xx_XX", "../de_DE"])
+def test_a_language_without_words_is_refused(locale: str) -> None:
+    with pytest.raises(CronError, match=r"there are no words for it; take one of cs_CZ, da_DK, de_DE, "):
+        words(Cron("0 0 2 * * ?"), locale)
 
 
 def test_words_come_in_other_languages() -> None:

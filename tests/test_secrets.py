@@ -46,17 +46,122 @@ def test_what_only_looks_like_a_reference_is_masked(value: str) -> None:
         ("jdbc:mysql://h/db?user=a&password=hunter2&x=1", "jdbc:mysql://h/db?user=a&password=***&x=1"),
         ("jdbc:h2:mem:x;USER=sa;PASSWORD=hunter2", "jdbc:h2:mem:x;USER=sa;PASSWORD=***"),
         ('{"token": "hunter2 \\" hunter2", "n": 1}', '{"token": ***, "n": 1}'),
-        ("curl -H 'Authorization: Bearer hunter2' x", "curl -H 'Authorization: *** ***' x"),
+        ("curl -H 'Authorization: Bearer hunter2' x", "curl -H 'Authorization: ***' x"),
         ("job --api-key hunter2 --verbose", "job --api-key *** --verbose"),
         ("job --password='hunter 2' --name me", "job --password=*** --name me"),
         ("password=${env:PW} rest", "password=${env:PW} rest"),
         ("mail me@example.com at 12:30", "mail me@example.com at 12:30"),
         ("0=Beijing,1=Shanghai", "0=Beijing,1=Shanghai"),
+        ("https://h/run?token=hunter2", "https://h/run?token=***"),
+        ("note: password=hunter2", "note: password=***"),
+        ("https://h/send?access_token=hunter2&debug=1", "https://h/send?access_token=***&debug=1"),
+        ("a=password=hunter2", "a=password=***"),
+        ("env:PASSWORD=hunter2", "env:PASSWORD=***"),
+        ("pw=hunter2", "pw=***"),
+        ("curl -u user:hunter2 https://h", "curl -u user:*** https://h"),
+        ("curl --proxy-user 'user:hunter 2' https://h", "curl --proxy-user 'user:***' https://h"),
+        ("sshpass -p hunter2 ssh h", "sshpass -p *** ssh h"),
+        ("mysql -uroot -phunter2 db", "mysql -uroot -p*** db"),
+        ("find . -print", "find . -print"),
+        ("j/instances/10.0.0.1@-@4711", "j/instances/10.0.0.1@-@4711"),
+        ("sqlplus scott/hunter2@db", "sqlplus scott/***@db"),
+        ("jdbc:oracle:thin:scott/hunter2@h:1521/x", "jdbc:oracle:thin:scott/***@h:1521/x"),
+        ("proxy user:hunter2@h:8080", "proxy user:***@h:8080"),
+        ("https://hooks.slack.com/services/T0/B0/hunter2", "https://hooks.slack.com/***"),
+        ("https://discord.com/api/webhooks/1/hunter2", "https://discord.com/api/webhooks/***"),
+        ("https://api.telegram.org/bot12:hunter2/send", "https://api.telegram.org/bot***"),
+        ("password=abc hunter2", "password=***"),
+        ("host=h password=abc hunter2 dbname=d", "host=h password=*** dbname=d"),
+        ("password=abc,hunter2", "password=***"),
+        ("password=it's-hunter2", "password=***"),
+        ('password="hunter2', "password=***"),
+        ("password=${env:A}hunter2", "password=***"),
+        ("password := hunter2", "password := ***"),
+        ("password:          hunter2", "password:          ***"),
+        ('{"password": ["x", "hunter2"]}', '{"password": ***'),
+        ('{\\"password\\": \\"hunter2\\"}', '{\\"password\\": ***\\"}'),
+        ("job --verbose --password hunter2", "job --verbose --password ***"),
+        ("x" * 200 + "password=hunter2", "x" * 200 + "password=***"),
         ("", ""),
     ],
 )
 def test_a_secret_within_a_text_is_masked_by_its_shape(text: str, shown: str) -> None:
     assert secrets.masked(text) == shown
+
+
+SPOTS = [
+    *(
+        "password={}",
+        "pw={}",
+        "token: {}",
+        '"api_key": "{}"',
+        "'secret': '{}'",
+        "--password {}",
+        "pwd={}&x=1",
+    ),
+    *("https://u:{}@h", "u:{}@h", "jdbc:oracle:thin:scott/{}@h", "curl -u user:{}", "sshpass -p {}"),
+    *("https://h/run?token={}", "https://hooks.slack.com/services/T/B/{}", "Bearer {}", "env:PASSWORD={}"),
+    *("password=abc {}", "password=abc, {}", "a=password={}", "-Dpassword={}", "password[0]={}"),
+]
+AROUND = [
+    "note: ",
+    "a=",
+    "x ",
+    "https://h/?a=1&",
+    "--verbose ",
+    "(",
+    "{",
+    '"',
+    "",
+    "n:",
+    "a b c ",
+    "\n",
+    "-x ",
+]
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.sampled_from(AROUND), max_size=4),
+    st.sampled_from(SPOTS),
+    st.lists(
+        st.sampled_from([" and more", " x=1", "'", "}", " -v", "&a=1", "\n", ", b", '"', ")"]), max_size=3
+    ),
+)
+def test_a_secret_is_hidden_wherever_it_stands(before: list[str], spot: str, after: list[str]) -> None:
+    text = "".join([*before, spot.format("hunter2"), *after])
+    shown = secrets.masked(text)
+    assert "hunter2" not in shown
+    assert secrets.masked(shown) == shown
+
+
+FRAGMENTS = [
+    "password",
+    "=",
+    ":",
+    "***",
+    '"',
+    "'",
+    " ",
+    "x",
+    ",",
+    "&",
+    "}",
+    "-p",
+    "-u",
+    "@",
+    "/",
+    "\\",
+    "://",
+    "\n",
+]
+
+
+@settings(deadline=None, max_examples=500)
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join))
+def test_what_is_masked_already_stays_as_it_is(text: str) -> None:
+    once = secrets.masked(text)
+    assert secrets.masked(once) == once
 
 
 @settings(deadline=None)
@@ -68,10 +173,27 @@ def test_masking_twice_is_masking_once(text: str, key: str) -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
-    "unit", ["a", "a=", "password=", "://", "://:@", "--a ", '"', "bearer ", "'=", "a:'", "${", "=\\", '="\\']
+    "unit",
+    [
+        *("a", "a=", "password=", "://", "://:@", "--a ", '"', "bearer ", "'=", "a:'", "${", "=\\", '="\\'),
+        *(
+            "password=,",
+            "a ",
+            "-u",
+            "-u a",
+            "-p",
+            "hooks.",
+            "/hook",
+            "token=\\'",
+            "password ",
+            "password=x y ",
+            ",",
+        ),
+    ],
 )
 def test_masking_a_long_text_takes_little_time(unit: str) -> None:
-    secrets.masked(unit * (64 * 1024 // len(unit)))
+    for start in ("", "password="):
+        secrets.masked(start + unit * (64 * 1024 // len(unit)))
 
 
 def test_a_user_may_add_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import math
 import re
 from decimal import Decimal
 
+from . import secrets
 from .snakeyaml import (
     BINARY,
     BOOL,
@@ -82,7 +83,7 @@ def settings(node: Node) -> dict[str, Node]:
             raise ValueError("has a key that is not text: put it in quotes")
         name = text(key) or ""
         if name in found:
-            raise ValueError(f"has the key {name[:100]!r} twice")
+            raise ValueError(f"has the key {secrets.masked(name)[:100]!r} twice")
         found[name] = value
     return found
 

@@ -106,6 +106,8 @@ class Timetable:
         """
         if self._dst == "continuous" and not self._fixed:
             return self._first_moment(_second_after(after))
+        if not isinstance(after, datetime):
+            zones.instant(after)  # which says why not
         # The ordinary case is worth some care: no conversion, one search, three looks at the zone.
         here, second = after, after.second + 1
         if after.tzinfo is not self._tz or second == 60:  # clocks change on the minute, if they do

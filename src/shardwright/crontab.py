@@ -44,6 +44,8 @@ class Crontab(Timetable):
 
 def read(line: str) -> Pattern:
     """The wall times a line means."""
+    if not isinstance(line, str):
+        raise CronError(f"a UNIX line is text such as '*/5 * * * *', not {type(line).__name__}")
     if len(line) > LONGEST:
         raise CronError(f"crontab {line[:40] + '…'!r}: {len(line)} characters; at most {LONGEST} are read")
     parts = NICKNAMES.get(line.strip().lower(), line).split()

@@ -1,11 +1,15 @@
-"""Lengths of time as people write them: `30s`, `5m`, `1h30m`, `2d`; a bare number counts seconds."""
+"""Lengths of time as people write them: `30s`, `5m`, `1h30m`, `2d`, `500ms`; a bare number counts seconds."""
 
 import re
 from datetime import timedelta
 
 LONGEST = timedelta(days=3650)
 
-_PARTS = re.compile(r"(?:(\d{1,4})d)?(?:(\d{1,6})h)?(?:(\d{1,7})m)?(?:(\d{1,9}(?:\.\d{1,6})?)s)?", re.ASCII)
+_NUMBER = r"(\d{1,9}(?:\.\d{1,6})?)"
+_PARTS = re.compile(
+    rf"(?:{_NUMBER}d)?(?:{_NUMBER}h)?(?:{_NUMBER}m)?(?:{_NUMBER}s)?(?:{_NUMBER}ms)?", re.ASCII
+)
+_BARE = re.compile(_NUMBER, re.ASCII)
 
 
 def read(value: object) -> timedelta:
@@ -16,12 +20,21 @@ def read(value: object) -> timedelta:
         and 0 <= value <= LONGEST.total_seconds()
     ):
         value = timedelta(seconds=value)
+    if isinstance(value, str) and _BARE.fullmatch(value.strip()):
+        value = f"{value.strip()}s"
     if isinstance(value, str) and value.strip() and (found := _PARTS.fullmatch(value.replace(" ", ""))):
-        days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
-        value = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+        days, hours, minutes, seconds, thousandths = (float(part or 0) for part in found.groups())
+        value = _sum(days, hours, minutes, seconds, thousandths)
     if isinstance(value, timedelta) and timedelta() <= value <= LONGEST:
         return value
     raise ValueError("must be a length of time such as 30s, 5m, 1h30m or 2d, of ten years at most")
+
+
+def _sum(days: float, hours: float, minutes: float, seconds: float, thousandths: float) -> timedelta | None:
+    try:
+        return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=thousandths)
+    except OverflowError:
+        return None
 
 
 def text(length: timedelta) -> str:

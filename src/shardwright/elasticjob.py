@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from . import beans, durations, sentences, snakeyaml, zones
+from . import beans, durations, secrets, sentences, snakeyaml, zones
 from .errors import ConfigError, CronError
 from .jobs import ELASTICJOB, OURS, PREFIX, JobConfig, title
 from .kinds import ELASTICJOB_STRATEGIES, FOREIGN
@@ -135,7 +135,7 @@ def read_config(document: str | bytes, *, job: str | None = None) -> JobConfig:
         raise ConfigError(f"{whose} config document {error}") from None
     settings, faults = _settings(nodes)
     if job is not None and settings.get("name", job) != job:
-        faults["name"] = f"jobName is not {job!r}, although this is that job's document"
+        faults["name"] = f"jobName is not {secrets.masked(job)!r}, although this is that job's document"
         settings["name"] = job
     names = _NAMES if ELASTICJOB["strategy"] in nodes else {**_NAMES, "strategy": STRATEGY}
     return JobConfig.of(settings, names=names, faults=faults)
@@ -199,7 +199,8 @@ def _take_ours(settings: dict[str, object], props: Mapping[str, str], faults: di
         try:
             settings["time_zone"] = zone if _agree(offset, _offsets(zone)) else offset
         except CronError as error:
-            faults["time_zone"] = f"{ZONE}: {error}"
+            why = error if secrets.masked(zone) == zone else "unknown"
+            faults["time_zone"] = f"{ZONE}: {why}"
 
 
 def _strategy(elasticjobs: str, ours: str) -> str:
@@ -214,7 +215,7 @@ def _props(node: Node, faults: dict[str, str]) -> dict[str, str]:
         try:
             props[key] = beans.prop(value)
         except ValueError as error:
-            faults[f"props[{key}]"] = f"props[{key[:100]!r}] {error}"
+            faults[f"props[{key}]"] = f"props[{secrets.masked(key)[:100]!r}] {error}"
     return props
 
 

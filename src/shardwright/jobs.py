@@ -7,15 +7,16 @@ A config that exists is valid. Making one reports every fault at once, in words,
 among the settings are masked wherever a config is shown.
 """
 
+import difflib
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from . import kinds, secrets, sentences, snakeyaml
 from .errors import ConfigError
-from .schedule import Schedule, parse
+from .schedule import Schedule, lint, parse
 
 #: What ElasticJob calls its settings.
 ELASTICJOB = {
@@ -48,6 +49,10 @@ PREFIX = "shardwright."
 
 PoolKey = Literal["jobExecutorThreadPoolSizeProviderType", "jobExecutorServiceHandlerType"]
 
+_STICKY = "sticky"
+_CLOSE = 0.75  # as near as a slip of the pen
+_INSTEAD = "give them by name to JobConfig or JobConfig.of, or change a config with replace"
+_WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
 _LOW, _HIGH = -(2**31), 2**31 - 1  # Java's int
 
 
@@ -82,7 +87,7 @@ class JobConfig(BaseModel):
     """By how much a member's clock may differ from the registry's; below 0: not checked."""
     reconcile_interval_minutes: int = Field(default=10, ge=_LOW, le=_HIGH)
     """How often a Java leader looks for shards whose owner is gone; below 1: never."""
-    strategy: kinds.Strategy = "sticky"
+    strategy: kinds.Strategy = _STICKY
     """How shards are shared out: sticky, one of ElasticJob's four, or one of your own by its name."""
     pool: kinds.MaybeWord = None
     """How many threads a Java member runs its shards on: CPU or SINGLE_THREAD."""
@@ -184,11 +189,40 @@ class JobConfig(BaseModel):
 
     if not TYPE_CHECKING:  # so that editors and mypy know the settings by name
 
-        def __init__(self, **settings: object) -> None:
+        def __init__(self, /, **settings: object) -> None:
             _settle(self, settings, _NAMES, {})
 
         def __setattr__(self, name: str, _: object) -> None:
             raise ConfigError(f"{title(self.name)} does not change; make another one with replace({name}=…)")
+
+        def __delattr__(self, name: str) -> None:
+            raise ConfigError(f"{title(self.name)} does not change; nothing can be taken from it")
+
+        # pydantic's own doors: they lead to the same checks, or nowhere.
+
+        def model_copy(
+            self, *, update: Mapping[str, object] | None = None, deep: bool = False
+        ) -> "JobConfig":
+            return self.replace(**(update or {}))
+
+        def copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> "JobConfig":
+            return self.replace(**(update or {}))
+
+        @classmethod
+        def model_validate(cls, obj: object, **_: object) -> "JobConfig":
+            return obj if isinstance(obj, JobConfig) else cls.of(obj)
+
+        @classmethod
+        def model_validate_json(cls, *_: object, **__: object) -> "JobConfig":
+            raise ConfigError(f"a job's settings are not read from JSON: {_INSTEAD}")
+
+        @classmethod
+        def model_validate_strings(cls, *_: object, **__: object) -> "JobConfig":
+            raise ConfigError(f"a job's settings are not all texts: {_INSTEAD}")
+
+        @classmethod
+        def model_construct(cls, *_: object, **__: object) -> "JobConfig":
+            raise ConfigError(f"a config is never made without a check: {_INSTEAD}")
 
     @classmethod
     def of(
@@ -204,7 +238,7 @@ class JobConfig(BaseModel):
         _settle(config, settings, names or _NAMES, faults or {})
         return config
 
-    def replace(self, **changes: object) -> "JobConfig":
+    def replace(self, /, **changes: object) -> "JobConfig":
         """This config with some settings changed, as valid as any."""
         return JobConfig.of({**dict(self), **changes})
 
@@ -213,8 +247,11 @@ class JobConfig(BaseModel):
         text = self.cron or self.schedule
         return parse(text, self.time_zone, dst=self.dst) if text else None
 
-    def warnings(self) -> tuple[str, ...]:
-        """What is allowed and probably not meant, a sentence each."""
+    def warnings(self, *, after: datetime = _WRITTEN) -> tuple[str, ...]:
+        """What is allowed and probably not meant, a sentence each.
+
+        Hand in the time it is: the schedule is looked at for a year from there, in its zone if it has one.
+        """
         found = []
         if idle := [item for item in self.item_parameters if not 0 <= item < self.shards]:
             found.append(
@@ -222,7 +259,26 @@ class JobConfig(BaseModel):
             )
         if self.schedule:
             found.append("Java members cannot take part: they know no schedule but cron")
-        return tuple(found)
+        return (*found, *self._surprises(after), *self._misspellings())
+
+    def _surprises(self, after: datetime) -> Iterator[str]:
+        if text := self.cron or self.schedule:
+            timetable = parse(text, self.time_zone or "UTC", dst=self.dst)
+            setting = "cron" if self.cron else "schedule"
+            yield from (f"{setting}: {caution}" for caution in lint(timetable, after=after, years=1))
+
+    def _misspellings(self) -> Iterator[str]:
+        known = {name.lower(): name for name in (_STICKY, *kinds.ELASTICJOB_STRATEGIES)}
+        likely = difflib.get_close_matches(self.strategy.lower(), known, 1, _CLOSE)
+        is_java_s = self.strategy.startswith(kinds.FOREIGN)
+        if likely and not is_java_s and self.strategy not in known.values():
+            yield f"strategy {_quoted(self.strategy)} is one of your own; did you mean {known[likely[0]]!r}?"
+        for key in self.props:
+            if not key.lower().startswith(PREFIX):
+                continue
+            likely = difflib.get_close_matches(key.lower().removeprefix(PREFIX), OURS.values(), 1, _CLOSE)
+            if likely:
+                yield f"props has {_quoted(key)}, which is no setting; did you mean {likely[0]!r}?"
 
     def masked(self) -> dict[str, object]:
         """The settings as people may see them, in values that JSON knows."""
@@ -230,8 +286,12 @@ class JobConfig(BaseModel):
         for setting, value in shown.items():
             if isinstance(value, str):
                 shown[setting] = secrets.masked(value)
+            elif isinstance(value, list):
+                shown[setting] = [secrets.masked(text) for text in value]
             elif isinstance(value, dict):
-                shown[setting] = {key: secrets.masked(text, key=key) for key, text in value.items()}
+                shown[setting] = {
+                    secrets.masked(key): secrets.masked(text, key=key) for key, text in value.items()
+                }
         shown["extra_configurations"] = [
             snakeyaml.write(snakeyaml.masked(node)) for node in self.extra_configurations
         ]
@@ -265,6 +325,10 @@ def _settle(
     pydantic's own error quotes what it was given, secrets included: it must not travel along with ours, not
     even as its cause.
     """
+    if not isinstance(settings, Mapping):
+        raise ConfigError(f"a job's settings are a mapping by name, not {type(settings).__name__}")
+    if not all(isinstance(name, str) for name in settings):
+        raise ConfigError(f"{title(settings.get('name'))}: settings have names, which are texts")
     found = list(faults.values())
     try:
         BaseModel.__init__(config, **settings)
@@ -277,3 +341,7 @@ def _settle(
 def title(name: object) -> str:
     """How a message about a job begins."""
     return f"job {secrets.masked(name)[:100]!r}" if isinstance(name, str) and name else "job without a name"
+
+
+def _quoted(text: str) -> str:
+    return repr(secrets.masked(text)[:100])

@@ -4,16 +4,15 @@ A refusal is a `ValueError` that goes on after the setting's name (see `sentence
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from types import MappingProxyType
 from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from . import durations, schedule, snakeyaml, zones
+from . import durations, schedule, secrets, snakeyaml, zones
 from .cron import Cron
-from .errors import ConfigError
+from .errors import ConfigError, CronError
 
 #: ElasticJob's own sharding strategies.
 ELASTICJOB_STRATEGIES = ("AVG_ALLOCATION", "ODEVITY", "ROUND_ROBIN", "SINGLE_SHARDING_BALANCE")
@@ -22,11 +21,38 @@ ELASTICJOB_STRATEGIES = ("AVG_ALLOCATION", "ODEVITY", "ROUND_ROBIN", "SINGLE_SHA
 FOREIGN = "java:"
 
 K = TypeVar("K", int, str)
+T = TypeVar("T")
+
+_OTHERS = ("every", "crontab", "once")
 
 _NOT_IN_NAMES = "/@()[]{}+*?^$|\\"
 _NOT_IN_PATHS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\U0010ffff]")  # ZooKeeper refuses these
 _BLANK = "".join(map(chr, range(33)))  # what Java's trim() takes away
 _ITEM = re.compile(r"\s*([+-]?\d{1,9})\s*=([^=,]*)", re.ASCII)
+
+
+class Frozen(Mapping[K, str]):
+    """A mapping that does not change, so that a config can be hashed, copied and sent to another process."""
+
+    __slots__ = ("_texts",)
+
+    def __init__(self, texts: Mapping[K, str]) -> None:
+        self._texts: dict[K, str] = dict(texts)
+
+    def __getitem__(self, key: K) -> str:
+        return self._texts[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._texts.items()))
+
+    def __repr__(self) -> str:
+        return repr({secrets.masked(str(key)): secrets.masked(self[key], key=str(key)) for key in self})
 
 
 def _job_name(name: str) -> str:
@@ -46,22 +72,43 @@ def _job_name(name: str) -> str:
 
 
 def _quartz(text: str) -> str:
-    if text.split()[:1] in (["every"], ["once"], ["crontab"]):
+    if text.split()[:1] in [[kind] for kind in _OTHERS]:
         raise ValueError("must be a Quartz expression; give others as schedule")
-    Cron(text)
+    if len(text.split()) == 5:
+        raise ValueError(f"has five fields; Quartz wants six or seven, seconds first{_unix_hint(text)}")
+    _checked(Cron, text)
     return text
 
 
 def _other_schedule(text: str) -> str:
-    parsed = schedule.parse(text)
-    if isinstance(parsed, Cron):
-        raise ValueError("must begin with every, crontab or once; give a Quartz expression as cron")
-    return parsed.text
+    if text.split()[:1] not in [[kind] for kind in _OTHERS]:
+        hint = _unix_hint(text) or "; give a Quartz expression as cron"
+        raise ValueError(f"must begin with every, crontab or once{hint}")
+    return _checked(schedule.parse, text).text
+
+
+def _unix_hint(text: str) -> str:
+    """How to give this text as the UNIX line that it is, if it is one."""
+    try:
+        return f'; for a UNIX line give schedule="{schedule.crontab(text.strip()).text}"'
+    except CronError:
+        return ""
 
 
 def _zone(name: str) -> str:
-    zones.find(name)
+    _checked(zones.find, name)
     return name
+
+
+def _checked(read: Callable[[str], T], text: str) -> T:
+    """What a text says. What is wrong is told in its own words, as nobody could find the fault without them,
+    unless they seem to hold a secret."""
+    try:
+        return read(text)
+    except CronError:
+        if secrets.masked(text) == text:
+            raise
+    raise ValueError("is not understood, nor repeated here: it seems to hold a secret")
 
 
 def _strategy(name: str) -> str:
@@ -90,7 +137,7 @@ def _dict(value: object) -> object:
 
 
 def _frozen(value: Mapping[K, str]) -> Mapping[K, str]:
-    return MappingProxyType(dict(value))
+    return Frozen(value)
 
 
 def _items(value: object) -> object:

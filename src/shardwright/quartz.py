@@ -103,6 +103,8 @@ def read(text: str) -> tuple[Pattern, tuple[str, ...]]:
 
 
 def _parts(text: str) -> list[str]:
+    if not isinstance(text, str):
+        raise CronError(f"a cron expression is text such as '0 0 2 * * ?', not {type(text).__name__}")
     if len(text) > LONGEST:
         raise CronError(
             f"cron {text[:40] + '…'!r}: {len(text)} characters are too many; at most {LONGEST} are read"
@@ -111,7 +113,7 @@ def _parts(text: str) -> list[str]:
     if len(parts) == 5:
         raise CronError(
             f"cron {text!r}: five fields; Quartz wants six or seven, seconds first. "
-            f"For a UNIX line there is crontab({text.strip()!r})"
+            f"For a UNIX line: from shardwright.schedule import crontab; crontab({text.strip()!r})"
         )
     if len(parts) < 6:
         raise CronError(

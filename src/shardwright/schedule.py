@@ -12,7 +12,7 @@ started. The kind is said by the first word and never guessed.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from . import durations, pitfalls, zones
 from . import words as in_words
@@ -27,6 +27,7 @@ __all__ = ["Caution", "Every", "Once", "Schedule", "crontab", "every", "lint", "
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@runtime_checkable
 class Schedule(Protocol):
     """A set of instants, in order. All times given and taken are aware."""
 
@@ -55,6 +56,11 @@ class Every:
     anchor: datetime = EPOCH
 
     def __post_init__(self) -> None:
+        if not isinstance(self.period, timedelta):
+            raise CronError(
+                f"a period is a timedelta here, not {type(self.period).__name__}; every() takes text"
+            )
+        zones.instant(self.anchor)
         if self.period < SECOND or self.period % SECOND:
             raise CronError(f"every {self.period}: a period is a whole number of seconds, at least one")
         if self.anchor.microsecond:
@@ -138,6 +144,8 @@ def crontab(line: str, zone: str | tzinfo | None = "UTC", *, dst: Dst = "continu
 
 def parse(text: str, zone: str | tzinfo | None = "UTC", *, dst: Dst | None = None) -> Schedule:
     """The schedule a text stands for; `zone` and `dst` count for the two kinds of cron."""
+    if not isinstance(text, str):
+        raise CronError(f"a schedule is parsed from text such as 'every 10s', not {type(text).__name__}")
     kind, rest = [*text.split(maxsplit=1), "", ""][:2]
     match kind:
         case "every":
@@ -156,9 +164,12 @@ def _parse_every(text: str, rest: str) -> Every:
 
 def _moment(text: str, iso: str) -> datetime:
     try:
-        return datetime.fromisoformat(iso.strip())
+        moment = datetime.fromisoformat(iso.strip())
     except ValueError:
         raise CronError(f"{text[:80]!r}: write the instant as 2026-01-01T00:00:00+00:00") from None
+    if moment.tzinfo is None:
+        raise CronError(f"{text[:80]!r}: add an offset, such as +00:00: {moment.isoformat()}+00:00")
+    return moment
 
 
 # What to know about one, and how to say it
@@ -166,6 +177,7 @@ def _moment(text: str, iso: str) -> datetime:
 
 def lint(schedule: Schedule, *, after: datetime, years: int = 2) -> tuple[Caution, ...]:
     """What the schedule will do, in the years after an instant, that its author may not expect."""
+    _check(schedule)
     cautions = list(pitfalls.of_timetable(schedule, after, years)) if isinstance(schedule, Timetable) else []
     if schedule.next(after) is None:
         cautions.insert(0, Caution("never", f"{schedule.text!r} does not fire after {after.isoformat()}"))
@@ -174,6 +186,7 @@ def lint(schedule: Schedule, *, after: datetime, years: int = 2) -> tuple[Cautio
 
 def words(schedule: Schedule, locale: str | None = None) -> str:
     """The schedule for people to read; cron needs the extra `words`, and speaks many languages."""
+    _check(schedule)
     match schedule:
         case Timetable():
             return in_words.say(schedule.pattern, locale)
@@ -183,6 +196,13 @@ def words(schedule: Schedule, locale: str | None = None) -> str:
         case Once(at):
             return f"Once, at {at}"
     return schedule.text
+
+
+def _check(schedule: Schedule) -> None:
+    if not isinstance(schedule, Schedule):
+        raise CronError(
+            f"this wants a schedule, not {type(schedule).__name__}: make one of a text with parse()"
+        )
 
 
 def _length(period: timedelta) -> str:

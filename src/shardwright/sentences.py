@@ -2,7 +2,9 @@
 
 A sentence begins with the setting's name; our own validators raise a `ValueError` that goes on from there
 ("must be at least 1, not 0"), or an error of ours, which is a sentence by itself. A text at fault is not
-repeated, because it may be a secret that slipped into the wrong place; numbers are, and names of settings.
+repeated, because it may be a secret that slipped into the wrong place; numbers are, and names of settings,
+masked. An error of ours is passed on as it is: whoever raises one sees to it that it can be (`kinds` lets a
+schedule and a zone be repeated if they hold nothing that looks like a secret).
 
 `names` says what to call a setting: from every name it has anywhere (`shards`, `shardingTotalCount`) to
 the one the reader uses.
@@ -48,7 +50,7 @@ def unknown(setting: str, names: Mapping[str, str]) -> str:
     by_lower = {name.lower(): name for name in names}
     likely = difflib.get_close_matches(setting[:100].lower(), by_lower, 1)
     hint = f" (did you mean {names[by_lower[likely[0]]]!r}?)" if likely else ""
-    return f"there is no setting {setting[:100]!r}{hint}"
+    return f"there is no setting {secrets.masked(setting)[:100]!r}{hint}"
 
 
 def together(sentences: Sequence[str]) -> str:
@@ -59,11 +61,16 @@ def together(sentences: Sequence[str]) -> str:
 
 def _sentence(fault: ErrorDetails, names: Mapping[str, str]) -> str:
     setting, *within = fault["loc"]
-    parts = (f"[{part[:100] if isinstance(part, str) else part!r}]" for part in within if part != "[key]")
+    parts = (f"[{_shown(part)}]" for part in within if part != "[key]")
     subject = names.get(str(setting), str(setting)) + "".join(parts)
     context = fault.get("ctx", {})
     if isinstance(context.get("error"), ShardwrightError):
-        whole = secrets.masked(str(context["error"]))
+        whole = str(context["error"])
         return whole if whole.startswith(subject) else f"{subject}: {whole}"
     given = fault["input"] if isinstance(fault["input"], int | float) else "this"
     return f"{subject} {_GOES_ON.get(fault['type'], 'is not understood').format(**context, given=given)}"
+
+
+def _shown(part: int | str) -> str:
+    """Where in a mapping or a list: `[2]`, and `['a']`, whose quotes are pydantic's."""
+    return secrets.masked(part)[:100] if isinstance(part, str) else str(part)

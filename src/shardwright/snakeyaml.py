@@ -82,7 +82,7 @@ class Pairs:
     tag: str = MAP
 
     def __repr__(self) -> str:
-        shown = tuple((key, masked(node, _key(key))) for key, node in self.value)
+        shown = tuple((masked(key), masked(node, _key(key))) for key, node in self.value)
         return f"Pairs({shown!r}, {self.tag!r})"
 
 
@@ -97,7 +97,7 @@ def masked(node: Node, key: str = "") -> Node:
         case Items(value, tag):
             return Items(tuple(masked(each, key) for each in value), tag)
         case Pairs(value, tag):
-            return Pairs(tuple((each, masked(inner, _key(each, key))) for each, inner in value), tag)
+            return Pairs(tuple((masked(each), masked(inner, _key(each, key))) for each, inner in value), tag)
 
 
 def _key(node: Node, above: str = "") -> str:
@@ -120,6 +120,8 @@ def read(document: str | bytes) -> Node:
 
 
 def _bounded(document: str | bytes) -> str:
+    if not isinstance(document, str | bytes):
+        raise ConfigError(f"must be text or bytes, not {type(document).__name__}")
     if len(document) > LARGEST:
         raise ConfigError(f"is longer than {LARGEST:,} bytes, the most that is read")
     try:

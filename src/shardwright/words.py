@@ -2,11 +2,15 @@
 
 cron-descriptor reads texts, and reads some of them otherwise than Quartz does: it honours a step that Quartz
 drops, and so on. So it is never shown what the user wrote, but a plain expression made from what that means.
+Where its translation into a language lacks a phrase, it leaves out what the phrase says; here that is said in
+English.
 """
 
+import re
+from importlib import resources
 from itertools import pairwise
 
-from .errors import MissingExtra
+from .errors import CronError, MissingExtra
 from .quartz import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, SECOND, WEEKDAYS, YEAR, Field
 from .walltime import (
     FIRST_YEAR,
@@ -22,6 +26,9 @@ from .walltime import (
     Weekdays,
 )
 
+# Phrases that need no translation: without one cron-descriptor takes another that means the same.
+_SPARE = re.compile(r", (second|minute|hour|month|year) \{0\} through |.*\[grThen20\]|, every \{0\} weeks")
+
 
 def say(pattern: Pattern, locale: str | None = None) -> str:
     """Such as "At 02:00, on the last Friday of the month"; `locale` is one of cron-descriptor's: `de_DE`.
@@ -32,12 +39,28 @@ def say(pattern: Pattern, locale: str | None = None) -> str:
         from cron_descriptor import ExpressionDescriptor, Options
     except ImportError:
         raise MissingExtra("cron in words needs an extra: pip install 'shardwright[words]'") from None
+    _check(locale)
     if pattern.first_from(FIRST_YEAR, 1, 1, 0, 0, 0) is None:
         return "Never"
+
+    class Descriptor(ExpressionDescriptor):  # type: ignore[misc]  # cron-descriptor may be missing
+        def translate(self, message: str) -> str:
+            said: str = super().translate(message)
+            return said if said or _SPARE.match(message) else message
+
     options = Options(
         locale_code=locale or "en_US", day_of_week_start_index_zero=False, use_24hour_time_format=True
     )
-    return f"{ExpressionDescriptor(plain(pattern), options).get_description()}{_unsaid(pattern.rule)}"
+    return f"{Descriptor(plain(pattern), options).get_description()}{_unsaid(pattern.rule)}"
+
+
+def _check(locale: str | None) -> None:
+    folder = resources.files("cron_descriptor") / "locale"
+    known = sorted(each.name.removesuffix(".mo") for each in folder.iterdir() if each.name.endswith(".mo"))
+    if locale and locale not in known:
+        raise CronError(
+            f"locale {str(locale)[:60]!r}: there are no words for it; take one of {', '.join(known)}"
+        )
 
 
 def plain(pattern: Pattern) -> str:

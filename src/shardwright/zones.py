@@ -24,6 +24,8 @@ _GMT = re.compile(r"GMT([+-])([0-9]{1,2}?)(?::?([0-9]{2}))?")
 
 def instant(moment: datetime) -> datetime:
     """The same moment in UTC. Within any other zone Python compares and adds by the wall, not by the time."""
+    if not isinstance(moment, datetime):
+        raise CronError(f"an instant is an aware datetime, datetime.now(UTC), not {type(moment).__name__}")
     if moment.utcoffset() is None:
         raise CronError(f"{moment.isoformat()} has no time zone; give an aware datetime: datetime.now(UTC)")
     try:
@@ -39,8 +41,12 @@ def find(zone: str | tzinfo | None) -> tzinfo:
     """The zone of that name: IANA's, `UTC`, or Java's `GMT+08:00`. None is the zone of this machine."""
     if zone is None:
         return _local()
-    if not isinstance(zone, str):
+    if isinstance(zone, tzinfo):
         return find(name(zone))
+    if not isinstance(zone, str):
+        raise CronError(
+            f"a time zone is a name such as 'Europe/Berlin', or a tzinfo, not {type(zone).__name__}"
+        )
     if zone == "UTC":
         return UTC
     if fixed := _GMT.fullmatch(zone):

@@ -512,9 +512,11 @@ def folder_for_all(path: Path) -> None:
     path.parent.chmod(0o777)
 
 
-def file_for_all(path: Path) -> None:
-    path.touch()
-    path.chmod(0o666)
+def half(path: Path) -> None:
+    with opened(path):
+        pass
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
 
 
 def link(path: Path) -> None:
@@ -541,10 +543,10 @@ def text(path: Path) -> None:
 @pytest.mark.parametrize(
     ("prepare", "sentence"),
     [
-        (folder_for_all, "others may write to .*: chmod 700"),
-        (file_for_all, "others may write to .*: chmod 600"),
+        (folder_for_all, "others may write to .*: name a folder of its own"),
+        (half, "cannot be used .*malformed"),
         (link, "is a symbolic link: name the file itself"),
-        (Path.mkdir, "is not a file: name one"),
+        (Path.mkdir, "is a folder: name a file in it"),
         (other_version, f"its schema is version {schema.VERSION + 1}, ours is {schema.VERSION}"),
         (other_database, "is somebody else's database: name another file"),
         (text, "is not a registry: name another file"),
@@ -556,6 +558,37 @@ def test_an_unsuitable_place_is_refused_with_what_to_do(
     prepare(path)
     with pytest.raises(Unsuitable, match=sentence):
         connect(url(path))
+
+
+def test_a_file_of_ours_that_others_may_read_is_kept_to_ourselves_from_now_on(path: Path) -> None:
+    path.touch()
+    path.chmod(0o644)
+    with opened(path):
+        assert oct(path.stat().st_mode & 0o777) == "0o600"
+
+
+@pytest.mark.parametrize("slashes", ["/", "//", "///"])
+def test_more_slashes_than_needed_name_the_same_file(path: Path, slashes: str) -> None:
+    registry = connect(f"sqlite://{slashes}{str(path).lstrip('/')}")
+    registry.close()
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    "address", ["sqlite:///:memory:", "sqlite:///x%00.db", "sqlite://", "sqlite:///", None]
+)
+def test_an_address_that_names_no_file_is_one_sentence(address: str) -> None:
+    with pytest.raises(RegistryUrlError, match=r"sqlite:///var/lib/app/registry\.db"):
+        connect(address)
+
+
+def test_what_is_not_ours_among_the_lock_files_harms_nobody(path: Path) -> None:
+    with opened(path):
+        pass
+    (place.sessions_of(path) / "lost+found").mkdir()
+    (place.sessions_of(path) / "link").symlink_to("/etc/hostname")
+    with opened(path) as registry:
+        land(registry, Create("/a"))
 
 
 def test_a_sqlite_that_is_too_old_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

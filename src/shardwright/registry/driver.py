@@ -10,6 +10,7 @@ when to pump at the latest although nobody rang, because a lease runs out or an 
 import heapq
 import itertools
 import logging
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
@@ -89,7 +90,7 @@ class Driver(ABC):
         """Seconds after which an answer is given up on unless the caller says otherwise."""
         self.listener: Listener = _nobody
         """Told every change of state, in the owner's thread, in order."""
-        self.bell: Callable[[], None] = self._ring
+        self.bell: Callable[[], None] = _silent
         """Called by any thread when the inbox has something for the owner."""
         self.state = State.LOST
         self._session: Session | None = None
@@ -99,6 +100,7 @@ class Driver(ABC):
         self._awaited: list[tuple[float, int, Future[Any], Callable[[], None]]] = []
         self._asked = itertools.count()
         self._closed = False
+        self._pid = os.getpid()
 
     # -- what a caller asks -------------------------------------------------------------------------
 
@@ -147,12 +149,13 @@ class Driver(ABC):
 
     def session(self) -> Session | None:
         """The session while connected, else None."""
+        self._check_process()
         return self._session if self.state is State.CONNECTED and not self._closed else None
 
     def close(self) -> None:
         """End the session: its ephemeral nodes go at once. What is still under way stays unknown."""
-        if self._closed:
-            return
+        if self._closed or os.getpid() != self._pid:
+            return  # a forked child has nothing of this to end
         self._closed = True
         self._shut()
         self._take_all()
@@ -160,6 +163,7 @@ class Driver(ABC):
 
     def pump(self) -> bool:
         """Take what came in, in order; whether anything did. Only ever called by the owner's thread."""
+        self._check_process()
         lapsed = self._lapse()
         took = self._take_all()
         return self._overdue() or took or lapsed
@@ -203,18 +207,25 @@ class Driver(ABC):
 
     # -- what a driver does -------------------------------------------------------------------------
 
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise RegistryError(
+                f"this registry belongs to process {self._pid}, which forked this one: open another here"
+            )
+
     def _check_open(self) -> None:
+        self._check_process()
         if self._closed:
             raise RegistryError("this registry is closed: open another")
 
     def _post(self, note: Callable[[], None]) -> None:
         """Leave something for the owner's thread to do. Any thread may."""
         self._inbox.append(note)
-        self.bell()
+        self._ring()
 
     def _post_all(self, notes: Iterable[Callable[[], None]]) -> None:
         self._inbox.extend(notes)
-        self.bell()
+        self._ring()
 
     def _move(self, state: State) -> None:
         """Enter a state and say so, in the owner's thread."""
@@ -250,6 +261,7 @@ class Driver(ABC):
 
     def _ring(self) -> None:
         self._rung.set()
+        self.bell()
 
     @abstractmethod
     def _shut(self) -> None:
@@ -276,6 +288,10 @@ class Driver(ABC):
         while self._awaited and self._awaited[0][2].done():
             heapq.heappop(self._awaited)
         return self._awaited[0][0] if self._awaited else None
+
+
+def _silent() -> None:
+    """Nobody wants to be woken; `wait` wakes by itself."""
 
 
 def _nobody(state: State, session: Session | None) -> None:

@@ -77,6 +77,8 @@ class Address:
 
 def parse(url: str) -> Address:
     """Take an address apart, or say what is wrong with it. Never repeats a password."""
+    if not isinstance(url, str) or "\0" in unquote(url):
+        raise RegistryUrlError("a registry's address is a text such as sqlite:///var/lib/app/registry.db")
     scheme, mark, rest = url.partition("://")
     if not mark or not (scheme.isascii() and scheme.isalnum()):
         raise RegistryUrlError(
@@ -86,7 +88,7 @@ def parse(url: str) -> Address:
     scheme = scheme.lower()
     place, _, query = rest.partition("?")
     authority, slash, path = place.partition("/")
-    if "@" in path + query and (authority or scheme != "sqlite"):
+    if "@" in unquote(path + query) and (authority or scheme != "sqlite"):
         # Most likely a password with a slash or a question mark in it, so none of this may be repeated.
         raise RegistryUrlError(
             f"{scheme}://…: after the servers @ is written as %40, and in a password / as %2F and ? as %3F"

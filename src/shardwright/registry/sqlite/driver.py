@@ -1,7 +1,6 @@
 """The registry in a file: what its owner calls, and what the clerk's notes do when they are taken."""
 
 import itertools
-import os
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...clock import Clock, SystemClock
-from ...errors import RegistryError, RegistryUrlError, Unreachable
+from ...errors import RegistryUrlError, Unreachable
 from .. import writes as words
 from ..driver import Driver, Session, State, fail, settle
 from ..tree import Mirror, Node, Tree
@@ -79,7 +78,6 @@ class SqliteRegistry(Driver):
         )
         self.path = path
         self._refs = itertools.count(1)
-        self._pid = os.getpid()
         self._clerk = Clerk(
             path,
             _Mail(self),
@@ -94,7 +92,6 @@ class SqliteRegistry(Driver):
     # -- what a caller asks -------------------------------------------------------------------------
 
     def mirror(self, path: str) -> Tree:
-        self._check_process()
         self._check_open()
         words.check_path(path)
         mirror = self._mirrors.get(path)
@@ -119,7 +116,6 @@ class SqliteRegistry(Driver):
         return self._ask(lambda file: file.names(wanted))
 
     def commit(self, *writes: Write, patience: float | None = None) -> "Future[Outcome]":
-        self._check_process()
         ordered = words.in_order(writes)
         future: Future[Outcome] = Future()
         session = self.session()
@@ -143,18 +139,6 @@ class SqliteRegistry(Driver):
 
     def now(self) -> datetime:
         return self.clock.wall()
-
-    def session(self) -> Session | None:
-        self._check_process()
-        return super().session()
-
-    def pump(self) -> bool:
-        self._check_process()
-        return super().pump()
-
-    def close(self) -> None:
-        if os.getpid() == self._pid:
-            super().close()
 
     @property
     def trouble(self) -> str:
@@ -236,7 +220,6 @@ class SqliteRegistry(Driver):
         self._clerk.put(Question(lambda file: partial(learn, file.below(root)), lambda why: None, first=True))
 
     def _ask(self, ask: Callable[[File], T]) -> "Future[T]":
-        self._check_process()
         future: Future[T] = Future()
         if self.session() is None:
             fail(future, self._not_connected())
@@ -257,18 +240,12 @@ class SqliteRegistry(Driver):
         trouble = self._clerk.trouble
         return f"not connected to the registry: {trouble}" if trouble else "not connected to the registry"
 
-    def _check_process(self) -> None:
-        if os.getpid() != self._pid:
-            raise RegistryError(
-                f"this registry belongs to process {self._pid}, which forked this one: open another here"
-            )
-
 
 def open_at(address: Address, patience: float) -> SqliteRegistry:
     """Open the file an address names, and wait until we have a session on it."""
     address.only("namespace", "session_timeout", "end_stopped")
     timeout = address.seconds("session_timeout", 10.0)
-    if address.hosts or address.user is not None or address.path in ("", "/"):
+    if address.hosts or address.user is not None or address.path.strip("/") in ("", ":memory:"):
         raise RegistryUrlError(
             f"{address}: name a file by its whole path after three slashes, sqlite:///var/lib/app/registry.db"
         )
@@ -276,7 +253,7 @@ def open_at(address: Address, patience: float) -> SqliteRegistry:
         raise RegistryUrlError(f"{address}: session_timeout must be at least {SHORTEST_SESSION:g}s")
     sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL))
     registry = SqliteRegistry(
-        Path(address.path),
+        Path("/" + address.path.lstrip("/")),
         namespace=namespace_of(address.options.get("namespace", "")),
         timeout=timeout,
         patience=patience,

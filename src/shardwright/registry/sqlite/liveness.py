@@ -181,7 +181,7 @@ def sweep(folder: Path, sessions: Iterable[str]) -> None:
     """Take away what processes left behind that died between making a lock file and entering the session,
     or between ending somebody's session and removing the file."""
     for leftover in {entry.name for entry in os.scandir(folder)}.difference(sessions):
-        with contextlib.suppress(FileNotFoundError, BlockingIOError):
+        with contextlib.suppress(OSError):  # gone, locked, or nothing that a session of ours left
             descriptor = os.open(folder / leftover, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
                 # Who holds the lock has only not entered its session yet.

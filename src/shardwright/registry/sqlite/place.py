@@ -96,7 +96,10 @@ def _make_folder(folder: Path) -> None:
     if found.st_uid not in (0, os.geteuid()):
         raise Unsuitable(f"{folder} belongs to another user: name a folder of ours")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise Unsuitable(f"others may write to {folder}, and so replace the registry: chmod 700 {folder}")
+        raise Unsuitable(
+            f"others may write to {folder}, and so replace the registry: name a folder of its own, "
+            f"such as {folder / 'shardwright' / 'registry.db'}"
+        )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise Unsuitable(f"we may not write to {folder}: name a folder of ours")
 
@@ -109,9 +112,18 @@ def _make_file(path: Path) -> None:
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode):
         raise Unsuitable(f"{path} is a symbolic link: name the file itself")
+    if stat.S_ISDIR(found.st_mode):
+        raise Unsuitable(f"{path} is a folder: name a file in it, such as {path / 'registry.db'}")
     if not stat.S_ISREG(found.st_mode):
-        raise Unsuitable(f"{path} is not a file: name one, for example {path / 'registry.db'}")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise Unsuitable(f"others may write to {path}: chmod 600 {path}")
+        raise Unsuitable(f"{path} is not a file: name one")
+    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        _keep_to_ourselves(path, found)
     if not os.access(path, os.R_OK | os.W_OK):
         raise Unsuitable(f"we may not write to {path}: name a file of ours")
+
+
+def _keep_to_ourselves(path: Path, found: os.stat_result) -> None:
+    """Others may read what jobs are told, or even write it: nobody but us, from now on."""
+    if found.st_uid != os.geteuid():
+        raise Unsuitable(f"others may use {path}, and it is not ours to change: chmod 600 {path}")
+    path.chmod(0o600)

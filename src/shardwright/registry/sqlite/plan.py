@@ -88,6 +88,7 @@ class _Play:
     def __init__(self) -> None:
         self.plan = Plan()
         self._known: dict[str, _Is] = {}
+        self._above: set[str] = set()
         self._cleared: set[str] = set()
 
     def take(self, write: Write) -> None:
@@ -103,12 +104,17 @@ class _Play:
                 self.plan.absent.append(path)
             case Put(path, data, version):
                 self._find(path, version)
-                self._known.setdefault(path, _Is.THERE)
+                if path not in self._known:
+                    self._learn(path, _Is.THERE)
                 self.plan.put[path] = tame(data)
             case Delete():
                 self._delete(write)
             case Create():
                 self._create(write)
+
+    def _learn(self, path: str, what: _Is) -> None:
+        self._known[path] = what
+        self._above.update(parents(path))
 
     def _is(self, path: str) -> _Is | None:
         known = self._known.get(path)
@@ -141,7 +147,11 @@ class _Play:
         path, plan = write.path, self.plan
         self._find(path, write.version)
         under = f"{path}/"
-        below = {known: what for known, what in self._known.items() if known.startswith(under)}
+        below = (
+            {known: what for known, what in self._known.items() if known.startswith(under)}
+            if path in self._above
+            else {}
+        )
         if not write.recursive:
             if any(what is not _Is.GONE for what in below.values()):
                 raise _Never(f"{path} has children")
@@ -155,7 +165,7 @@ class _Play:
                 part.pop(taken, None)
         plan.ground = [each for each in plan.ground if each != path and not each.startswith(under)]
         plan.queued = [(p, d, "x" if p.startswith(under) else kind) for p, d, kind in plan.queued]
-        self._known[path] = _Is.GONE
+        self._learn(path, _Is.GONE)
         self._cleared.add(path)
         plan.gone.append(path)
         if write.recursive:
@@ -174,7 +184,7 @@ class _Play:
             raise _Never(f"{write.path} is there")
         into = self.plan.born if write.ephemeral else self.plan.made
         into[write.path] = tame(write.data)
-        self._known[write.path] = _Is.EPHEMERAL if write.ephemeral else _Is.PERSISTENT
+        self._learn(write.path, _Is.EPHEMERAL if write.ephemeral else _Is.PERSISTENT)
 
     def _stand_on(self, parent: str) -> None:
         known = self._is(parent)
@@ -186,7 +196,7 @@ class _Play:
             self.plan.persistent.append(parent)
             if known is None:
                 self.plan.ground.append(parent)
-        self._known[parent] = _Is.PERSISTENT
+        self._learn(parent, _Is.PERSISTENT)
 
 
 Glance = Mapping[str, tuple[int, str]]  # of nodes that are there: version and owner, by path

@@ -56,6 +56,11 @@ create table log (
     names text         -- and these, to which the commit gave their names
 );
 
+-- Numbers begin at the time the file was made, so that they grow even where a file is made anew: there
+-- are not a thousand commits in every second of its life.
+insert into sqlite_sequence (name, seq)
+    values ('log', cast((julianday('now') - 2440587.5) * 86400000 as integer));
+
 -- The last number given to a sequential node. Of all nodes: so it is greater than its siblings' whatever
 -- was deleted meanwhile.
 create table sequence (last integer not null);
@@ -154,7 +159,7 @@ def open_file(path: Path, *, patience: float, plant: str | None = None) -> sqlit
             ) from error
         if error.sqlite_errorname == "SQLITE_NOTADB":
             raise Unsuitable(f"{path} is not a registry: name another file") from error
-        raise
+        raise Unsuitable(f"{path} cannot be used ({error}): name another file") from error
     except BaseException:
         connection.close()
         raise

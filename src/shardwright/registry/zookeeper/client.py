@@ -16,7 +16,6 @@ taken apart by whoever owns the registry.
 
 import contextlib
 import logging
-import os
 import select
 import socket
 import ssl
@@ -33,7 +32,6 @@ from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
 from ...clock import Clock
-from ...errors import RegistryError
 from . import wire
 
 # Of its own level, because kazoo writes credentials to its log when asked for every detail.
@@ -102,17 +100,12 @@ class Client:
         """Whether the server does not accept our credentials."""
         self.acl = wire.CREATOR_ALL if access.user is not None else wire.WORLD_ALL
         self._kazoo = _Kazoo(hosts, access, timeout, clock, post, self)
-        self._pid = os.getpid()
 
     def start(self) -> None:
         self._kazoo.start_async()
 
     def send(self, session: str, calls: Iterable[Call]) -> None:
         """Send these in this session, in this order, or tell each that it was not sent."""
-        if os.getpid() != self._pid:
-            raise RegistryError(
-                "this registry was opened by another process: open one of your own after forking"
-            )
         for call in calls:
             call.session = session
             self._kazoo._queue.append((call, None))
@@ -225,9 +218,12 @@ class _Kazoo(KazooClient):  # type: ignore[misc]
 
     def _notify_pending(self, state: str) -> None:
         """The connection is gone: tell those whose answer will not come, and those never sent."""
-        failed = [call for call, *_ in (*self._pending, *self._queue) if isinstance(call, Call)]
-        self._pending.clear()
-        self._queue.clear()
+        failed: list[Call] = []
+        for waiting in (self._pending, self._queue):
+            while waiting:  # others may add to it meanwhile
+                call = waiting.popleft()[0]
+                if isinstance(call, Call):
+                    failed.append(call)
         if failed:
             why = "the connection broke before the answer came"
             self.post.take([_failure(call, why) for call in failed])

@@ -110,7 +110,7 @@ class ZookeeperRegistry(Driver):
     ) -> None:
         super().__init__(clock or SystemClock(), namespace=namespace, largest=largest, patience=patience)
         self._client = Client(hosts, access, timeout, self.clock, _Mail(self))
-        self._loader = Loader(self._ask, self.clock.boot, largest)
+        self._loader = Loader(self._ask_for_mirrors, self.clock.boot, largest)
         self._versions = plant != "versions"
         self._line: deque[Sequence[_Commit]] = deque()
         self._held = self._serving = False
@@ -208,7 +208,8 @@ class ZookeeperRegistry(Driver):
         return commit
 
     def _line_up(self, commits: Sequence[_Commit]) -> None:
-        """Send these when their turn comes, so that commits land in the order in which they were given."""
+        """Send these when their turn comes: in the order in which they were given, unless one has to be sent
+        again because the ground it stands on changed."""
         self._line.append(commits)
         self._serve_line()
 
@@ -277,7 +278,7 @@ class ZookeeperRegistry(Driver):
                 now = self.clock.boot()
                 for path, node in effects:
                     self._mirrors.tell(path, node, now)
-                self._ground.update(commit.attempt.ground())
+                self._ground.update(set(commit.attempt.ground()) - commit.attempt.missing)
                 self._ground.update(path for path, node in effects if node is not None and not node.owner)
                 self._ground.difference_update(path for path, node in effects if node is None)
                 if time is not None and call.sent is not None:
@@ -336,7 +337,7 @@ class ZookeeperRegistry(Driver):
             )
             if len(self._ground) > _GROUND_KEPT:
                 self._ground.clear()
-            self._ground.update(path for path in commit.attempt.ground() if path not in absent)
+            self._ground.update(path for path in paths if path not in absent)
             self._ground.difference_update(absent)
             commit.attempt.missing |= absent
             self._resume(commit)
@@ -358,6 +359,9 @@ class ZookeeperRegistry(Driver):
             def answered(found: Sequence[Found]) -> None:
                 further: list[str] = []
                 for parent, names in zip(frontier, found, strict=True):
+                    if isinstance(names, wire.Fault) and names.code != wire.NO_NODE:
+                        self._give_up_unsent(commit, wire.explain(names.code, parent))
+                        return
                     if isinstance(names, list):
                         children = [f"{parent}/{name}" for name in names]
                         origin.update((child, origin[parent]) for child in children)
@@ -401,6 +405,16 @@ class ZookeeperRegistry(Driver):
                 answered(wire.name_lists(frame))
 
         self._send(Call(wire.MULTI_READ, wire.many_reads(kind, paths), take, lambda call, why: failed(why)))
+
+    def _ask_for_mirrors(
+        self, kind: int, paths: Sequence[str], answered: Callable[[Sequence[Found]], None]
+    ) -> None:
+        def failed(why: str) -> None:
+            if self.state is State.CONNECTED:
+                log.error("mirrors cannot be read (%s): connecting anew", why)
+                self._client.drop()
+
+        self._ask(kind, paths, answered, failed)
 
     def _ask_all(
         self,
@@ -568,10 +582,7 @@ def open_at(address: Address, patience: float) -> ZookeeperRegistry:
         largest=largest,
     )
     try:
-        registry.wait_for(lambda: registry.state is State.CONNECTED or registry.turned_away, patience)
-        if registry.turned_away:
-            raise NotAllowed(f"{address}: the server does not accept these credentials")
-        registry.wait(registry.read([namespace]))
+        _get_in(registry, address, registry.clock.boot() + patience)
     except TimeoutError as late:
         trouble = registry.trouble or "no answer"
         registry.close()
@@ -583,6 +594,22 @@ def open_at(address: Address, patience: float) -> ZookeeperRegistry:
         registry.close()
         raise
     return registry
+
+
+def _get_in(registry: ZookeeperRegistry, address: Address, until: float) -> None:
+    """Wait for a session in which we may see the namespace."""
+    while True:
+        left = max(0.0, until - registry.clock.boot())
+        registry.wait_for(lambda: registry.session() is not None or registry.turned_away, left)
+        if registry.turned_away:
+            raise NotAllowed(f"{address}: the server does not accept these credentials")
+        look = registry.read([registry.namespace])
+        registry.wait_for(look.done, max(0.0, until - registry.clock.boot()))
+        failed = look.exception()
+        if failed is None:
+            return
+        if isinstance(failed, NotAllowed):
+            raise failed  # any other failure is the connection's, which comes back
 
 
 def _hosts(address: Address) -> str:
