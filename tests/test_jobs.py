@@ -514,7 +514,7 @@ def test_a_secret_in_the_right_place_is_not_shown(settings: Mapping[str, object]
 
 def test_a_secret_in_a_key_is_not_in_the_message() -> None:
     message = refusal(name="j", props={f"password={CANARY}": 1}, **{f"token={CANARY}": 1})
-    assert message == "job 'j': props['password=***] must be text; there is no setting 'token=***'"
+    assert message == "job 'j': props['password=***'] must be text; there is no setting 'token=***'"
 
 
 @pytest.mark.parametrize("setting", ["cron", "schedule", "time_zone"])

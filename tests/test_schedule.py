@@ -235,6 +235,7 @@ def test_whatever_is_written_it_is_parsed_or_refused(kind: str, text: str, zone:
 
 ANYTHING: Any = None  # mypy would refuse each of these, too
 NIGHTLY = Cron("0 0 2 * * ?")
+INSTANT = "an instant is an aware datetime, datetime.now(UTC)"
 
 
 @pytest.mark.parametrize(
@@ -248,15 +249,15 @@ NIGHTLY = Cron("0 0 2 * * ?")
             lambda: Cron("0 0 2 * * ?", cast(Any, 5)),
             "a time zone is a name such as 'Europe/Berlin', or a tzinfo, not int",
         ),
-        (lambda: NIGHTLY.next(cast(Any, "x")), "an instant is an aware datetime, datetime.now(UTC), not str"),
+        (lambda: NIGHTLY.next(cast(Any, "x")), f"{INSTANT}, not str"),
         (
             lambda: NIGHTLY.previous(ANYTHING),
-            "an instant is an aware datetime, datetime.now(UTC), not NoneType",
+            f"{INSTANT}, not NoneType",
         ),
-        (lambda: once(cast(Any, "x")), "an instant is an aware datetime, datetime.now(UTC), not str"),
+        (lambda: once(cast(Any, "x")), f"{INSTANT}, not str"),
         (
             lambda: every("9s", anchor=ANYTHING),
-            "an instant is an aware datetime, datetime.now(UTC), not NoneType",
+            f"{INSTANT}, not NoneType",
         ),
         (lambda: Every(cast(Any, "9s")), "a period is a timedelta here, not str; every() takes text"),
         (

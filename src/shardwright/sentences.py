@@ -72,5 +72,5 @@ def _sentence(fault: ErrorDetails, names: Mapping[str, str]) -> str:
 
 
 def _shown(part: int | str) -> str:
-    """Where in a mapping or a list: `[2]`, and `['a']`, whose quotes are pydantic's."""
-    return secrets.masked(part)[:100] if isinstance(part, str) else str(part)
+    """A place in a list, or a key of a mapping, which may be a secret in the wrong place like any text."""
+    return repr(secrets.masked(part)[:100] if isinstance(part, str) else part)

@@ -32,9 +32,8 @@ def main(count: int, first: int) -> int:
             faults += report.faults
             hours += report.hours
     took = time.perf_counter() - start
-    print(
-        f"{count:,} seeds, {broken} broke a promise: {hours:,.1f} virtual hours, {faults:,} faults, {looks:,} looks"
-    )
+    print(f"{count:,} seeds, {broken} broke a promise")
+    print(f"{hours:,.1f} virtual hours, {faults:,} faults, {looks:,} looks")
     print(f"{looks / took:,.0f} looks a second, {hours * 3600 / took:,.0f} times as fast as real time")
     print(", ".join(f"{what} {number:,}" for what, number in sorted(seen.items())))
     return 1 if broken else 0

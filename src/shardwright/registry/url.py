@@ -1,7 +1,6 @@
 """Addresses of registries: one line of text that says where the tree is kept and how to get in.
 
-memory://[name][/namespace]
-sqlite:///absolute/path.db[?namespace=…&session_timeout=10s&end_stopped=true]
+memory://[name][/namespace] sqlite:///absolute/path.db[?namespace=…&session_timeout=10s&end_stopped=true]
 zookeeper://[user:password@]host[:port],…[/name/space][?session_timeout=10s&auth=digest|sasl&tls_ca=…]
 """
 
