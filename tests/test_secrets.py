@@ -58,6 +58,7 @@ def test_what_only_looks_like_a_reference_is_masked(value: str) -> None:
         ("a=password=hunter2", "a=password=***"),
         ("env:PASSWORD=hunter2", "env:PASSWORD=***"),
         ("pw=hunter2", "pw=***"),
+        ("curl -H 'Cookie: a=b; c=hunter2' x", "curl -H 'Cookie: ***' x"),
         ("curl -u user:hunter2 https://h", "curl -u user:*** https://h"),
         ("curl --proxy-user 'user:hunter 2' https://h", "curl --proxy-user 'user:***' https://h"),
         ("sshpass -p hunter2 ssh h", "sshpass -p *** ssh h"),

@@ -37,6 +37,8 @@ _SETTING = re.compile(
     r"""(?<![\w.-])([\w.-]++)(?:\[\w{0,100}\])?\\*+["']?\s*+(?:[=:]++>?|->|%3[ad])\s*+""", re.IGNORECASE
 )
 _OPTION = re.compile(r"(?<![\w-])(--?[\w.-]++)\s++")
+_COOKIES = re.compile(r"\b(cookie):\s*+", re.IGNORECASE)
+_LINE = re.compile(r"[^\n\"']+")
 _SCHEME = re.compile(r"\b(bearer|basic)\s++", re.IGNORECASE)
 _USER = r"(?<![\w-])(-[uU]\s*+|--(?:proxy-)?user[\s=]++)"
 _HOOK = r"(?i)(\bhooks?\.[\w.-]{1,100}+/|/(?:web)?hooks?/|\.webhook\.office\.com/|/bot(?=\d+:))"
@@ -79,6 +81,7 @@ def masked(value: str, *, key: str = "") -> str:
 
 def _masked_once(value: str) -> str:
     # Settings go first: a login may seem to end within a password, and what is left of it would be shown.
+    value = _without(value, _COOKIES, _LINE, bool)
     value = _without(value, _SETTING, _VALUE, looks_secret)
     value = _without(value, _OPTION, _ARGUMENT, lambda option: option == "-p" or looks_secret(option))
     for mark, secret in _SHAPES:

@@ -1,7 +1,16 @@
 """Addresses of registries: one line of text that says where the tree is kept and how to get in.
 
-memory://[name][/namespace] sqlite:///absolute/path.db[?namespace=…&session_timeout=10s&end_stopped=true]
-zookeeper://[user:password@]host[:port],…[/name/space][?session_timeout=10s&auth=digest|sasl&tls_ca=…]
+    memory://[name][/namespace]               session_timeout
+    sqlite:///absolute/path.db                namespace, session_timeout, end_stopped
+    zookeeper://[user:password@]host[:port],…[/name/space]
+                                              session_timeout, auth, tls, tls_ca, tls_cert, tls_key,
+                                              tls_key_password, tls_verify, tls_check_hostname,
+                                              switch_interval, largest
+
+Options follow a question mark: `?session_timeout=10s&tls_ca=/etc/ssl/zk.pem`. `end_stopped=true` ends a
+process that was stopped with the file's lock in its hands; `auth` is `digest` (the default where there are
+credentials) or `sasl`; any option about TLS asks for it; `largest` is the server's jute.maxbuffer;
+`switch_interval` is how long busy user code may hold the interpreter (0.5 ms at most unless given).
 """
 
 from collections.abc import Mapping
