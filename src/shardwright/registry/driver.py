@@ -23,8 +23,8 @@ from typing import Any, Self, TypeVar
 
 from ..clock import Clock
 from ..errors import RegistryError
-from .tree import Mirrors, Node, Tree
-from .writes import Outcome, Write
+from .tree import Mirror, Mirrors, Node, Tree
+from .writes import Outcome, Write, check_path
 
 T = TypeVar("T")
 
@@ -104,9 +104,16 @@ class Driver(ABC):
 
     # -- what a caller asks -------------------------------------------------------------------------
 
-    @abstractmethod
     def mirror(self, path: str) -> Tree:
         """A live tree of the node and all below it. It is complete once `synced`; asked twice, the same."""
+        self._check_open()
+        check_path(path)
+        mirror = self._mirrors.get(path)
+        if mirror is None:
+            mirror = self._mirrors.add(path)
+            if self.state is State.CONNECTED:
+                self._follow(mirror)
+        return mirror
 
     @abstractmethod
     def forget(self, tree: Tree) -> None:
@@ -262,6 +269,10 @@ class Driver(ABC):
     def _ring(self) -> None:
         self._rung.set()
         self.bell()
+
+    @abstractmethod
+    def _follow(self, mirror: Mirror) -> None:
+        """Read all of a mirror, and tell it of changes from now on."""
 
     @abstractmethod
     def _shut(self) -> None:

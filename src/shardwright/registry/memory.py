@@ -278,16 +278,6 @@ class MemoryRegistry(Driver):
 
     # -- what a caller asks -------------------------------------------------------------------------
 
-    def mirror(self, path: str) -> Tree:
-        self._check_open()
-        words.check_path(path)
-        mirror = self._mirrors.get(path)
-        if mirror is None:
-            mirror = self._mirrors.add(path)
-            if self.state is State.CONNECTED:
-                self._load(mirror)
-        return mirror
-
     def forget(self, tree: Tree) -> None:
         self._mirrors.remove(tree.root)
 
@@ -458,7 +448,7 @@ class MemoryRegistry(Driver):
         self._send(future, None, serve, None)
         return future
 
-    def _load(self, mirror: Mirror) -> None:
+    def _follow(self, mirror: Mirror) -> None:
         """Read all of a mirror anew and tell it what differs from what it knew."""
         root = mirror.root
 
@@ -491,7 +481,7 @@ class MemoryRegistry(Driver):
             self._silences += 1
         self._move(State.CONNECTED)
         for mirror in self._mirrors:
-            self._load(mirror)
+            self._follow(mirror)
 
     def _doubt(self) -> None:
         self._post(self._reconnect)

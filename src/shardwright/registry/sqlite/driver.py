@@ -91,16 +91,6 @@ class SqliteRegistry(Driver):
 
     # -- what a caller asks -------------------------------------------------------------------------
 
-    def mirror(self, path: str) -> Tree:
-        self._check_open()
-        words.check_path(path)
-        mirror = self._mirrors.get(path)
-        if mirror is None:
-            mirror = self._mirrors.add(path)
-            if self.state is State.CONNECTED:
-                self._load(mirror)
-        return mirror
-
     def forget(self, tree: Tree) -> None:
         if self._mirrors.get(tree.root) is tree:
             self._mirrors.remove(tree.root)
@@ -155,7 +145,7 @@ class SqliteRegistry(Driver):
         self._session = session
         self._move(State.CONNECTED)
         for mirror in self._mirrors:
-            self._load(mirror)
+            self._follow(mirror)
 
     def _suspended(self) -> None:
         if self.state is State.CONNECTED:
@@ -171,7 +161,7 @@ class SqliteRegistry(Driver):
         if not news.complete:
             for mirror in self._mirrors:
                 mirror.suspend()
-                self._load(mirror)
+                self._follow(mirror)
             return
         for entry in news.entries:
             for path in entry.gone:
@@ -201,7 +191,7 @@ class SqliteRegistry(Driver):
 
     # -- what goes to the clerk ---------------------------------------------------------------------
 
-    def _load(self, mirror: Mirror) -> None:
+    def _follow(self, mirror: Mirror) -> None:
         """Read all of a mirror anew and tell it what differs from what it knew."""
         root = mirror.root
 

@@ -122,16 +122,6 @@ class ZookeeperRegistry(Driver):
 
     # -- what a caller asks -------------------------------------------------------------------------
 
-    def mirror(self, path: str) -> Tree:
-        self._check_open()
-        words.check_path(path)
-        mirror = self._mirrors.get(path)
-        if mirror is None:
-            mirror = self._mirrors.add(path)
-            if self.state is State.CONNECTED:
-                self._watch([mirror])
-        return mirror
-
     def forget(self, tree: Tree) -> None:
         mirror = self._mirrors.get(tree.root)
         if mirror is None or mirror is not tree:
@@ -466,6 +456,9 @@ class ZookeeperRegistry(Driver):
         node = found[0] if isinstance(found, tuple) else None
         self._mirrors.tell(path, node, self.clock.boot())
         return node
+
+    def _follow(self, mirror: Mirror) -> None:
+        self._watch([mirror])
 
     def _watch(self, mirrors: Sequence[Mirror]) -> None:
         """Follow these mirrors and read all they hold. The watch stands first, so nothing slips between."""

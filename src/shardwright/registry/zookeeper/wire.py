@@ -14,6 +14,9 @@ from ..tree import Node
 CREATE, DELETE, GET_DATA, SET_DATA, GET_CHILDREN, SYNC = 1, 2, 4, 5, 8, 9
 CHECK, MULTI, REMOVE_WATCHES, MULTI_READ, ADD_WATCH = 13, 14, 18, 22, 106
 
+# What an answer says in place of a part that failed.
+FAULT = -1
+
 # Events of a watch.
 CREATED, DELETED, CHANGED = 1, 2, 3
 
@@ -60,7 +63,6 @@ class Stat:
     written_at: float
     version: int
     owner: str
-    children: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,77 +162,85 @@ def header(frame: bytes) -> tuple[int, int, int]:
 def event(frame: bytes) -> Event:
     at = _header.size
     (kind,) = _int.unpack_from(frame, at)
-    path, _ = _read_text(frame, at + 8)
-    return Event(kind, path)
+    size = _int.unpack_from(frame, at + 8)[0]
+    return Event(kind, frame[at + 12 : at + 12 + size].decode())
 
 
 def results(frame: bytes) -> list[Result]:
     """The parts of a transaction's answer, one for each operation."""
     found: list[Result] = []
-    at = _header.size
-    while True:
-        kind, done, _ = _op.unpack_from(frame, at)
-        at += _op.size
-        if done:
-            return found
+    parts = _Parts(frame)
+    while (kind := parts.next_kind()) is not None:
         if kind == CREATE:
-            path, at = _read_text(frame, at)
-            found.append(Made(path))
+            found.append(Made(parts.text()))
         elif kind == SET_DATA:
-            found.append(stat_at(frame, at))
-            at += _stat.size
-        elif kind == -1:
-            found.append(Fault(_int.unpack_from(frame, at)[0]))
-            at += _int.size
+            found.append(parts.stat()[0])
+        elif kind == FAULT:
+            found.append(Fault(parts.number()))
         else:
             found.append(None)
+    return found
 
 
 def nodes(frame: bytes) -> list[tuple[Node, int] | Fault]:
     """What a multiRead of data found: each node with the number of its children."""
     found: list[tuple[Node, int] | Fault] = []
-    at = _header.size
-    while True:
-        kind, done, _ = _op.unpack_from(frame, at)
-        at += _op.size
-        if done:
-            return found
-        (size,) = _int.unpack_from(frame, at)
-        at += _int.size
-        if kind == -1:
-            found.append(Fault(size))
+    parts = _Parts(frame)
+    while (kind := parts.next_kind()) is not None:
+        if kind == FAULT:
+            found.append(Fault(parts.number()))
             continue
-        data = frame[at : at + size].decode("utf-8", "surrogateescape") if size > 0 else ""
-        at += max(size, 0)
-        made, written, _, _, version, _, _, owner, _, children, _ = _stat.unpack_from(frame, at)
-        at += _stat.size
-        found.append((Node(data, version, session_text(owner), made, written), children))
+        data = parts.data().decode("utf-8", "surrogateescape")
+        stat, children = parts.stat()
+        found.append((Node(data, stat.version, stat.owner, stat.made, stat.written), children))
+    return found
 
 
 def name_lists(frame: bytes) -> list[list[str] | Fault]:
     """What a multiRead of children found."""
     found: list[list[str] | Fault] = []
-    at = _header.size
-    while True:
-        kind, done, _ = _op.unpack_from(frame, at)
-        at += _op.size
-        if done:
-            return found
-        (count,) = _int.unpack_from(frame, at)
-        at += _int.size
-        if kind == -1:
-            found.append(Fault(count))
-            continue
-        names = []
-        for _ in range(count):
-            name, at = _read_text(frame, at)
-            names.append(name)
-        found.append(names)
+    parts = _Parts(frame)
+    while (kind := parts.next_kind()) is not None:
+        if kind == FAULT:
+            found.append(Fault(parts.number()))
+        else:
+            found.append([parts.text() for _ in range(parts.number())])
+    return found
 
 
-def stat_at(frame: bytes, at: int) -> Stat:
-    made, written, _, written_ms, version, _, _, owner, _, children, _ = _stat.unpack_from(frame, at)
-    return Stat(made, written, written_ms / 1000.0, version, session_text(owner), children)
+class _Parts:
+    """An answer of many parts, read one after the other."""
+
+    def __init__(self, frame: bytes) -> None:
+        self._frame = frame
+        self._at = _header.size
+
+    def next_kind(self) -> int | None:
+        """What the next part is; None after the last."""
+        kind, done, _ = _op.unpack_from(self._frame, self._at)
+        self._at += _op.size
+        return None if done else kind
+
+    def number(self) -> int:
+        (number,) = _int.unpack_from(self._frame, self._at)
+        self._at += _int.size
+        return int(number)
+
+    def data(self) -> bytes:
+        size = max(0, self.number())
+        self._at += size
+        return self._frame[self._at - size : self._at]
+
+    def text(self) -> str:
+        return self.data().decode()
+
+    def stat(self) -> tuple[Stat, int]:
+        """What the server keeps about a node, and how many children it has."""
+        made, written, _, written_ms, version, _, _, owner, _, children, _ = _stat.unpack_from(
+            self._frame, self._at
+        )
+        self._at += _stat.size
+        return Stat(made, written, written_ms / 1000.0, version, session_text(owner)), children
 
 
 def session_text(session: int) -> str:
@@ -270,9 +280,3 @@ def _bytes(data: bytes) -> bytes:
 
 def _text(text: str) -> bytes:
     return _bytes(text.encode())
-
-
-def _read_text(frame: bytes, at: int) -> tuple[str, int]:
-    (size,) = _int.unpack_from(frame, at)
-    at += _int.size
-    return frame[at : at + size].decode(), at + size
