@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import sys
 
 from tests.faults.processes import Process
 
@@ -20,7 +21,8 @@ def count() -> None:
 
 
 def start_a_tethered_process() -> None:
-    print(Process(["sleep", "600"]).pid)
+    """The process says its own number: by then it is tethered, which it is not from its very first moment."""
+    Process(["sh", "-c", "echo $$; exec sleep 600"], output=sys.stdout.fileno())
     signal.pause()
 
 
