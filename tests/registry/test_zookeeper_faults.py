@@ -35,6 +35,8 @@ from .contract import ROOT, data, land, look, mirror, read, refuse, sees
 from .test_zookeeper import ZookeeperCluster, end_session
 from .zookeeper_children import member
 
+pytestmark = pytest.mark.zookeeper
+
 SESSION = 2.0
 
 
@@ -550,7 +552,6 @@ def test_a_thousand_commits_in_line_when_the_connection_breaks_are_all_answered(
     assert again == [Refused("not connected to the registry")] * 3
 
 
-@pytest.mark.zookeeper
 def test_a_server_that_does_not_answer_is_not_waited_for(zookeeper_server: Server) -> None:
     registry = open_at(url(zookeeper_server.hosts))
     zookeeper_server.pause()
