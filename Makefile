@@ -1,4 +1,4 @@
-# `make` alone prints this list. Every target sets up what it needs; PYTHON=python3.13 chooses the interpreter.
+# `make` alone prints this list. Every target sets up what it needs; PYTHON=python3.13 chooses the interpreter when .venv is made.
 
 BIN := .venv/bin
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url

@@ -53,9 +53,11 @@ def deaths(path: Path) -> Iterator[Row]:
                 os.kill(child.pid, signal.SIGKILL)
                 registry.wait_for(lambda: str(n) not in tree, 30)  # noqa: B023
                 took.append((time.perf_counter() - start) * 1000)
-    yield Row("kill -9 seen by another, median", at(took, 0.5), None, "", None, "ms", f"{len(took)} kills")
+    yield Row(
+        "sqlite: kill -9 seen by another, median", at(took, 0.5), None, "", None, "ms", f"{len(took)} kills"
+    )
     worst = f"{len(took)} kills, worst {max(took):.0f}; must be <= 250"
-    yield Row("kill -9 seen by another, p99", at(took, 0.99), None, "", None, "ms", worst)
+    yield Row("sqlite: kill -9 seen by another, p99", at(took, 0.99), None, "", None, "ms", worst)
 
 
 def member(path: str, n: int) -> None:
@@ -90,7 +92,7 @@ def bystanders(path: Path) -> Iterator[Row]:
     )
     for name, quantile in (("median", 0.5), ("p95", 0.95), ("p99", 0.99)):
         mine, theirs = at(ours, quantile), at(naive, quantile)
-        yield Row(f"bystander's commit, {name}", mine, theirs, NAIVE, theirs / mine, "ms", note)
+        yield Row(f"sqlite: bystander's commit, {name}", mine, theirs, NAIVE, theirs / mine, "ms", note)
 
 
 def timed(commit: Callable[[int], None], seconds: float) -> list[float]:
@@ -135,9 +137,9 @@ def commits(path: Path) -> Iterator[Row]:
         single = best(lambda: rate(COMMITS // 3, lambda count: [commit(1) for _ in range(count)]))
     with connect(f"sqlite://{path}", patience=60) as registry:
         pipelined = best(lambda: rate(COMMITS, lambda count: pipeline(registry, count)))
-    yield Row("commits one at a time", single, naive, NAIVE, single / naive, "commits/s")
+    yield Row("sqlite: commits one at a time", single, naive, NAIVE, single / naive, "commits/s")
     note = "many in one statement; the naive way has no such thing"
-    yield Row("commits pipelined", pipelined, naive, NAIVE, pipelined / naive, "commits/s", note)
+    yield Row("sqlite: commits pipelined", pipelined, naive, NAIVE, pipelined / naive, "commits/s", note)
 
 
 def pipeline(registry: Registry, count: int) -> None:

@@ -46,10 +46,15 @@ def commits(server: Server) -> Iterator[Row]:
         )
         peer_single, peer_pipelined = best(lambda: kazoo_single(peer)), best(lambda: kazoo_pipelined(peer))
         yield Row(
-            "commits one at a time", single, peer_single, "kazoo 2.11", single / peer_single, "commits/s"
+            "zookeeper: commits one at a time",
+            single,
+            peer_single,
+            "kazoo 2.11",
+            single / peer_single,
+            "commits/s",
         )
         yield Row(
-            "commits pipelined",
+            "zookeeper: commits pipelined",
             pipelined,
             peer_pipelined,
             "kazoo 2.11",
@@ -58,7 +63,7 @@ def commits(server: Server) -> Iterator[Row]:
             "must be >= 0.8",
         )
         yield Row(
-            "commits shared by ten",
+            "zookeeper: commits shared by ten",
             shared,
             peer_pipelined,
             "kazoo 2.11 pipelined",
@@ -144,7 +149,7 @@ def round_trips(server: Server) -> Iterator[Row]:
             mine, theirs = at(ours, quantile), at(peer, quantile)
             note = f"{len(ours)} and {len(peer)} round trips, {lost} false lost"
             yield Row(
-                f"round trip, {busy} busy threads, {name}",
+                f"zookeeper: round trip, {busy} busy threads, {name}",
                 mine,
                 theirs,
                 "kazoo 2.11",
@@ -267,7 +272,7 @@ def resync(server: Server) -> Row:
             took.append(time.perf_counter() - begun)
         registry.close()
     note = f"{len(tree):,} nodes; first load {loaded:.2f} s"
-    return Row("resync of 100,000 nodes", statistics.median(took), None, "", None, "s", note)
+    return Row("zookeeper: resync of 100,000 nodes", statistics.median(took), None, "", None, "s", note)
 
 
 def open_ours(server: Server, hosts: str | None = None) -> ZookeeperRegistry:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement. The ratio is ours to the peer's, whichever way the unit makes better."""
+    """One measurement. The ratio says how many times better we are, unless the note states a bound for it."""
 
     name: str
     ours: float

@@ -10,6 +10,9 @@
         ├── NotAllowed                      somebody answers, and does not let us in
         └── Unsuitable                      no place for a registry (file system, permissions, schema)
 
+Besides these: ValueError for a caller's mistake (a path, a commit that contradicts itself), TimeoutError from
+`registry.wait`, and `registry.Unread`, which is no failure but a request to read first.
+
 A write that is refused because the world moved on is not an error: it is an outcome.
 """
 

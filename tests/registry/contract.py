@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from shardwright.errors import RegistryError
 from shardwright.registry import (
     Create,
     Delete,
@@ -330,6 +331,7 @@ class Contract:
             future.add_done_callback(lambda _: again.append(registry.commit(Create("/contract/x")).result(0)))
         registry.close()
         assert all(future.done() for future in futures)
+        assert len(again) == len(futures)
         assert all(isinstance(outcome, Refused) for outcome in again)
 
     @pytest.mark.parametrize(
@@ -566,6 +568,28 @@ class Contract:
         assert again is not tree
         assert "a" in again
 
+    def test_forgetting_a_mirror_twice_leaves_its_successor(self, registry: Registry) -> None:
+        first = mirror(registry)
+        registry.forget(first)
+        second = mirror(registry)
+        registry.forget(first)
+        land(registry, Create(f"{ROOT}/a"))
+        assert "a" in second
+
+    def test_commits_made_together_land_or_are_refused_each_by_itself(self, registry: Registry) -> None:
+        land(registry, *(Create(f"{ROOT}/{n}", "0") for n in range(5)))
+        futures = registry.commit_all(
+            [[Put(f"{ROOT}/{n}", "1", version=9 if n == 2 else 0)] for n in range(5)]
+        )
+        assert [type(registry.wait(future)) for future in futures] == [
+            Landed,
+            Landed,
+            Refused,
+            Landed,
+            Landed,
+        ]
+        assert data(registry, f"{ROOT}/4") == "1"
+
     def test_a_mirror_agrees_with_the_registry_after_a_storm(
         self, registry: Registry, other: Registry
     ) -> None:
@@ -731,7 +755,7 @@ class NetworkContract(Contract):
         registry = cluster.open()
         cluster.cut(registry)
         registry.wait_for(lambda: registry.state is not State.CONNECTED)
-        with pytest.raises(Exception, match="not connected"):
+        with pytest.raises(RegistryError, match="not connected"):
             registry.wait(registry.read(["/contract/a"]))
 
 

@@ -55,7 +55,7 @@ class Session:
 
     def lease_left(self) -> float:
         """Seconds for which nobody else can hold us for dead, by our own clock and with a safety margin."""
-        return self._heard + self._term - self._clock.boot()
+        return self.ends() - self._clock.boot()
 
     def grant(self, timeout: float, margin: float) -> None:
         """The registry keeps us for so long without a sign of life; it may change its mind on a reconnect."""

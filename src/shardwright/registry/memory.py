@@ -151,6 +151,7 @@ class Store:
             parent = path.rpartition("/")[0] or "/"
             count = self._sequences.get(parent, 0)
             self._sequences[parent] = count + 1
+            self._undo.append(lambda: self._sequences.update({parent: count}))
             path = f"{path}{count:010d}"
             names.append(path)
         if path in self.nodes:
@@ -254,9 +255,6 @@ class _Heard(Session):
     silent = False
     lag = 0.0
 
-    def lease_left(self) -> float:
-        return self.ends() - self._clock.boot()
-
     def ends(self) -> float:
         if not self.silent:
             self.renew(self._clock.boot() - self.lag)
@@ -279,7 +277,8 @@ class MemoryRegistry(Driver):
     # -- what a caller asks -------------------------------------------------------------------------
 
     def forget(self, tree: Tree) -> None:
-        self._mirrors.remove(tree.root)
+        if self._mirrors.get(tree.root) is tree:
+            self._mirrors.remove(tree.root)
 
     def read(self, paths: Iterable[str], *, fresh: bool = False) -> "Future[dict[str, Node | None]]":
         wanted = words.check_paths(paths)
@@ -491,7 +490,8 @@ class MemoryRegistry(Driver):
         self._link.drop()
 
     def _fall_silent(self) -> None:
-        """From now on the store hears nothing; it ends the session when the time-out has passed."""
+        """From now on the store hears nothing. Under a HandClock it ends the session when the time-out has
+        passed; otherwise only `expire` does."""
         session = self._heard()
         if session.silent:
             return

@@ -9,7 +9,6 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
 
 #: How many vanished paths are remembered for `since`; beyond that the oldest half is forgotten.
 _REMEMBERED = 20_000
@@ -62,7 +61,10 @@ class Tree:
         self._absent_since = 0.0
 
     def __contains__(self, path: str) -> bool:
-        return path in self._entries or self._is_absent(path)
+        if path in self._entries:
+            return True
+        self._check_relative(path)
+        return False
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -77,7 +79,7 @@ class Tree:
         """The names directly below a path, sorted; empty where the path is not there."""
         entry = self._entries.get(path)
         if entry is None:
-            self._is_absent(path)
+            self._check_relative(path)
             return ()
         return entry.names
 
@@ -120,11 +122,10 @@ class Tree:
             return entry.since
         return self._gone.get(path, self._absent_since)
 
-    def _is_absent(self, path: str) -> Literal[False]:
-        """Not among ours; a full path never is, and is a mistake."""
+    def _check_relative(self, path: str) -> None:
+        """Raise for a full path: that is a mistake, not an absent node."""
         if path.startswith("/"):
             raise ValueError(f"a tree's paths are relative to its root {self.root}, not like {path!r}")
-        return False
 
 
 class Mirror(Tree):
@@ -272,5 +273,5 @@ def _join(root: str, path: str) -> str:
 
 
 def snapshot(tree: Tree) -> Mapping[str, Node]:
-    """Every node that was read, by its path: for tests, dumps and comparisons."""
+    """Every node by its path; raises Unread where one was not read yet."""
     return {path: tree.node(path) for path in sorted(tree)}

@@ -10,8 +10,8 @@ recipes, watches or futures is used. What is ours:
     one watch       for a whole subtree, which kazoo 2.11 cannot ask for
     one session     a request is sent in the session it was meant for, or not at all
 
-Everything here runs on the connection's own thread and only leaves word with a `Post`; the answers are
-taken apart by whoever owns the registry.
+`Client` is the owner's to call; the rest runs on the connection's own thread and leaves word with a `Post`.
+Answers are taken apart by whoever owns the registry.
 """
 
 import contextlib
@@ -58,7 +58,8 @@ class Access:
 
 
 class Post(Protocol):
-    """Where the connection leaves word. Called on its thread; must not wait for anything."""
+    """Where the connection leaves word. Called on its thread, but for `changed`, which notes of its call in
+    the owner's; must not wait for anything."""
 
     def connected(self, session: str, timeout: float, sent: float) -> None: ...
     def suspended(self) -> None: ...
@@ -274,12 +275,13 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
         except AuthFailedError as refused:
             self._told.refused = True
             self._told.trouble = "the server does not accept the credentials"
-            self.client.post.take([])
+            self.client.post.take([])  # nothing to take: it only wakes the owner, who waits to be let in
             # kazoo would give up for good; credentials can be mended on the server's side.
             raise ConnectionDropped(self._told.trouble) from refused
         except (ConnectionDropped, KazooTimeoutError, OSError) as failed:
             self._told.trouble = str(failed).removeprefix("socket connection error: ")
             raise
+        self._told.refused, self._told.trouble = False, ""
         timeout, sent = self._granted
         self.client.post.connected(wire.session_text(self.client._session_id), timeout, sent)
         return timeouts
@@ -381,17 +383,13 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
             while True:
                 try:
                     data = self._socket.recv(_CHUNK)
-                except (BlockingIOError, InterruptedError):
+                except (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
                     return
-                except OSError as wanting:
-                    if type(wanting).__name__ in ("SSLWantReadError", "SSLWantWriteError"):
-                        return
-                    raise
                 if not data:
                     raise ConnectionDropped("the server closed the connection")
                 self._received += data
                 # Under TLS a record may hold more than was asked for, and then select says nothing.
-                if not (hasattr(self._socket, "pending") and self._socket.pending() > 0):
+                if not (isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0):
                     return
 
 

@@ -93,7 +93,7 @@ class Attempt:
         made: set[str] = set()
         gone: set[str] = set()
         for write in self.writes:
-            version = getattr(write, "version", None)
+            version = write.version if isinstance(write, Put | Delete | Require) else None
             expected = -1 if version is None or not self.versions else version
             match write:
                 case Require(path):
@@ -168,6 +168,6 @@ class Attempt:
                     effects.append((path, Node("", 0, "", number, number)))
                 case Put(_, data), wire.Stat(made, written, time, version, owner):
                     effects.append((path, Node(data, version, owner, made, written)))
-                case _:
+                case Delete(), _:
                     effects.append((path, None))
         return Done(tuple(names), effects, time)

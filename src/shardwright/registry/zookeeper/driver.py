@@ -1,7 +1,7 @@
 """The registry on ZooKeeper: commits, reads, mirrors and the session, put together.
 
 Everything in here happens on the owner's thread, in the order in which it came over the wire; only
-`_Mail` is called by the connection's thread, and it does nothing but leave notes.
+`_Mail` is called by the connection's thread, and it only renews the lease and leaves notes.
 """
 
 import logging
@@ -45,7 +45,7 @@ _CERTAINLY_NOT = (-6, -8, wire.NO_AUTH, wire.SESSION_EXPIRED, -114, -118, -119, 
 #: How long a server may take to answer that we leave.
 _GOODBYE = 1.0
 
-#: How many parents are remembered as being there.
+#: How many nodes are remembered as being there; beyond that all are forgotten.
 _GROUND_KEPT = 100_000
 
 T = TypeVar("T")
@@ -218,9 +218,10 @@ class ZookeeperRegistry(Driver):
         must be known first, find it out, and hold up those behind."""
         unknown = [commit for commit in commits if self._unknown_ground(commit) or commit.attempt.unlisted()]
         if unknown and len(commits) > 1:
-            self._line.extendleft([commit] for commit in reversed(commits))
+            self._line_up_singly(commits)
             return
-        for commit in unknown:
+        if unknown:
+            (commit,) = unknown
             self._held = True
             if paths := self._unknown_ground(commit):
                 self._look(commit, paths)
@@ -245,7 +246,7 @@ class ZookeeperRegistry(Driver):
                 return
             results = wire.results(frame)
             if len(commits) > 1 and wire.first_fault(results) is not None:
-                self._line.extendleft([commit] for commit in reversed(commits))
+                self._line_up_singly(commits)
                 self._serve_line()
                 return
             at = 0
@@ -268,8 +269,8 @@ class ZookeeperRegistry(Driver):
                 now = self.clock.boot()
                 for path, node in effects:
                     self._mirrors.tell(path, node, now)
-                self._ground.update(set(commit.attempt.ground()) - commit.attempt.missing)
-                self._ground.update(path for path, node in effects if node is not None and not node.owner)
+                self._remember(set(commit.attempt.ground()) - commit.attempt.missing)
+                self._remember(path for path, node in effects if node is not None and not node.owner)
                 self._ground.difference_update(path for path, node in effects if node is None)
                 if time is not None and call.sent is not None:
                     self._set_time(time, call.sent, call.received)
@@ -297,16 +298,22 @@ class ZookeeperRegistry(Driver):
         self._line.appendleft([commit])
         self._serve_line()
 
+    def _line_up_singly(self, commits: Sequence[_Commit]) -> None:
+        """Put these in front again, each by itself: none of them has landed."""
+        for commit in commits:
+            commit.sent = False
+        self._line.extendleft([commit] for commit in reversed(commits))
+
     def _too_large(self, commits: Sequence[_Commit], size: int) -> None:
         if len(commits) > 1:
-            self._line.extendleft([commit] for commit in reversed(commits))
+            self._line_up_singly(commits)
         else:
             why = f"the commit takes {size:,} bytes and the registry takes at most {self.largest:,}: split it"
             settle(commits[0].future, Refused(why))
 
     def _unknown_ground(self, commit: _Commit) -> tuple[str, ...]:
-        """The parents of which we do not know whether they are there, neither from a commit of ours nor
-        from a mirror. What we think we know may be old: then the server refuses, and we look."""
+        """Note the parents that a mirror shows missing; give back those of which we know nothing. What we
+        think we know may be old: then the server refuses, and we look."""
         unknown = []
         for path in commit.attempt.ground():
             if path in self._ground or path in commit.attempt.missing:
@@ -325,9 +332,7 @@ class ZookeeperRegistry(Driver):
             absent = frozenset(
                 p for p, each in zip(paths, found, strict=True) if each == wire.Fault(wire.NO_NODE)
             )
-            if len(self._ground) > _GROUND_KEPT:
-                self._ground.clear()
-            self._ground.update(path for path in paths if path not in absent)
+            self._remember(path for path in paths if path not in absent)
             self._ground.difference_update(absent)
             commit.attempt.missing |= absent
             self._resume(commit)
@@ -364,6 +369,11 @@ class ZookeeperRegistry(Driver):
             )
 
         step(list(roots))
+
+    def _remember(self, paths: Iterable[str]) -> None:
+        if len(self._ground) > _GROUND_KEPT:
+            self._ground.clear()
+        self._ground.update(paths)
 
     def _resume(self, commit: _Commit) -> None:
         self._held = False
@@ -445,8 +455,13 @@ class ZookeeperRegistry(Driver):
             else:
                 settle(future, found)
 
+        def synced(call: Call, frame: bytes) -> None:
+            _, _, error = wire.header(frame)
+            if error:
+                fail(future, f"the server could not make sure of being up to date (error {error})")
+
         if fresh:
-            self._send(Call(wire.SYNC, wire.sync("/"), _no_matter, _no_matter))
+            self._send(Call(wire.SYNC, wire.sync("/"), synced, _no_matter))
         self._ask_all(kind, wanted, learn_all, lambda why: fail(future, why))
         return future
 
@@ -466,9 +481,8 @@ class ZookeeperRegistry(Driver):
         def answered(call: Call, frame: bytes) -> None:
             _, _, error = wire.header(frame)
             if error:
-                log.error(
-                    "the server cannot watch a subtree (error %d): ZooKeeper 3.6 or newer is needed", error
-                )
+                log.error("the server does not watch a subtree for us (error %d; 3.6 or newer can)", error)
+                self._client.drop()
 
         self._send(
             *(Call(wire.ADD_WATCH, wire.add_watch(mirror.root), answered, _no_matter) for mirror in mirrors)
@@ -560,10 +574,6 @@ def open_at(address: Address, patience: float) -> ZookeeperRegistry:
         "tls_check_hostname", "switch_interval", "largest",
     )  # fmt: skip
     namespace = namespace_of(address.path)
-    try:
-        words.check_path(namespace)
-    except ValueError as wrong:
-        raise RegistryUrlError(f"{address}: {wrong}") from wrong
     largest = address.number("largest", words.LARGEST)
     sys.setswitchinterval(min(sys.getswitchinterval(), address.seconds("switch_interval", SWITCH_INTERVAL)))
     registry = ZookeeperRegistry(

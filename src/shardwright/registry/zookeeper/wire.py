@@ -30,7 +30,7 @@ OK, NO_NODE, NO_AUTH, BAD_VERSION, NO_CHILDREN_FOR_EPHEMERALS, NODE_EXISTS, NOT_
     -110,
     -111,
 )
-SESSION_EXPIRED, ROLLED_BACK, RUNTIME_INCONSISTENCY = -112, -2, -1
+SESSION_EXPIRED, RUNTIME_INCONSISTENCY = -112, -2
 
 EPHEMERAL, SEQUENTIAL = 1, 2
 
@@ -265,7 +265,8 @@ def explain(code: int, path: str) -> str:
 def first_fault(parts: Sequence[object]) -> tuple[int, int] | None:
     """Where a transaction failed and why; the rest of it was only rolled back."""
     for index, part in enumerate(parts):
-        if isinstance(part, Fault) and part.code not in (OK, ROLLED_BACK, RUNTIME_INCONSISTENCY):
+        # The parts before the culprit say OK, those after it say that they were not tried.
+        if isinstance(part, Fault) and part.code not in (OK, RUNTIME_INCONSISTENCY):
             return index, part.code
     return next(((i, part.code) for i, part in enumerate(parts) if isinstance(part, Fault)), None)
 
