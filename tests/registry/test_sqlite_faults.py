@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -589,6 +590,15 @@ def test_what_is_not_ours_among_the_lock_files_harms_nobody(path: Path) -> None:
     (place.sessions_of(path) / "link").symlink_to("/etc/hostname")
     with opened(path) as registry:
         land(registry, Create("/a"))
+
+
+def test_all_who_open_a_new_file_at_the_same_moment_get_in(tmp_path: Path) -> None:
+    for turn in range(20):
+        address = url(tmp_path / str(turn) / "registry.db")
+        with ThreadPoolExecutor(4) as threads:
+            opened_at_once = [threads.submit(connect, address) for _ in range(4)]
+        for each in opened_at_once:
+            each.result().close()
 
 
 def test_a_sqlite_that_is_too_old_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

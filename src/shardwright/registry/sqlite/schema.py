@@ -10,6 +10,7 @@ no BEGIN, and nothing that changes the file comes back row by row.
 """
 
 import sqlite3
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -138,10 +139,29 @@ def open_file(path: Path, *, patience: float, plant: str | None = None) -> sqlit
 
     Raises Unsuitable where it is not a file of ours, Unreachable where it stays locked.
     """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return _open(path, plant)
+        except sqlite3.DatabaseError as error:
+            # Of several who lay a file out at once SQLite turns some away without waiting: they come again.
+            if is_busy(error) and time.monotonic() < until:
+                time.sleep(SLICE)
+            elif is_busy(error):
+                raise Unreachable(
+                    f"{path}: another process has held the file's lock for {patience:g} s: see what it does"
+                ) from error
+            elif error.sqlite_errorname == "SQLITE_NOTADB":
+                raise Unsuitable(f"{path} is not a registry: name another file") from error
+            else:
+                raise Unsuitable(f"{path} cannot be used ({error}): name another file") from error
+
+
+def _open(path: Path, plant: str | None) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode=rw",
         uri=True,
-        timeout=patience,
+        timeout=SLICE,
         isolation_level=None,
         check_same_thread=False,
     )
@@ -150,16 +170,6 @@ def open_file(path: Path, *, patience: float, plant: str | None = None) -> sqlit
         _lay_out(connection, path, plant)
         connection.execute("pragma synchronous = full")
         connection.execute("pragma journal_size_limit = 16777216")
-        connection.execute(f"pragma busy_timeout = {SLICE * 1000:.0f}")
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        if is_busy(error):
-            raise Unreachable(
-                f"{path}: another process has held the file's lock for {patience:g} s: see what it does"
-            ) from error
-        if error.sqlite_errorname == "SQLITE_NOTADB":
-            raise Unsuitable(f"{path} is not a registry: name another file") from error
-        raise Unsuitable(f"{path} cannot be used ({error}): name another file") from error
     except BaseException:
         connection.close()
         raise
@@ -172,9 +182,11 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    ((application,),) = connection.execute("pragma application_id")
-    ((version,),) = connection.execute("pragma user_version")
-    ((tables,),) = connection.execute("select count(*) from sqlite_schema")
+    """Raise unless the file is ours, or nobody's yet. Asked in one go: somebody may be laying it out."""
+    ((application, version, tables),) = connection.execute(
+        "select application_id, user_version, (select count(*) from sqlite_schema)"
+        " from pragma_application_id, pragma_user_version"
+    )
     if application != APPLICATION and (application or version or tables):
         raise Unsuitable(f"{path} is somebody else's database: name another file")
     if application == APPLICATION and version != VERSION:
