@@ -2,8 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from shardwright.coordination import claim, due, ending, firing, leader, sharding, trigger
+from shardwright.coordination import claim, due, ending, failover, firing, leader, sharding, trigger
 from shardwright.coordination.claim import Cursor, Tenure
+from shardwright.coordination.gap import Gap
 from shardwright.coordination.step import (
     Claim,
     Create,
@@ -168,10 +169,13 @@ def test_a_mark_of_ours_that_no_claim_explains_goes_or_makes_us_read_the_cursor_
     assert step == do(Require("~~cursor/0", 3), Delete("sharding/0/running"))
 
 
-def test_an_unfinished_claim_of_the_dead_is_replaced_at_the_next_fire_where_failover_is_off() -> None:
+def test_an_unfinished_claim_of_the_dead_is_accounted_for_before_the_next_fire_where_failover_is_off() -> (
+    None
+):
     run = Tenure(B, "3", NOW.isoformat(), "scheduled", 1)
     view = a_view({**LED, **owned(A, A)}, now=T, cursors={0: cursor(run=run), 1: cursor(at=T)})
-    assert [each.item for each in starts(list(firing.decide(view)))] == [0]
+    assert starts(list(firing.decide(view))) == []
+    assert list(failover.decide(view)) == [do(Put("~~cursor/0", cursor(last="its runner died").data, 3))]
     kept = a_view(
         {**LED, **owned(A, A)},
         now=T,
@@ -228,7 +232,7 @@ def test_a_cursor_is_read_as_it_was_written() -> None:
     assert claim.read(whole.text()) == whole
 
 
-def test_a_trigger_runs_all_ours_once_none_is_running_and_goes_with_the_claim() -> None:
+def test_a_trigger_runs_all_ours_and_goes_with_the_claim() -> None:
     nodes = {**LED, **owned(A, A), f"trigger/{A}": ""}
     cursors = {0: cursor(at=T), 1: cursor(at=T)}
     (step,) = firing.decide(a_view(nodes, now=T, cursors=cursors))
@@ -239,8 +243,34 @@ def test_a_trigger_runs_all_ours_once_none_is_running_and_goes_with_the_claim() 
         (1, "#1", Source.TRIGGER),
     ]
     assert claim.read(next(w.data for w in step.writes if isinstance(w, Put))).at == T
-    busy = a_view({**nodes, "sharding/1/running": A}, now=T, cursors=cursors, runs={1: Run("x")})
-    assert list(firing.decide(busy)) == []
+
+
+def test_a_triggered_shard_that_runs_is_waited_for_and_the_others_are_not() -> None:
+    nodes = {**LED, **owned(A, A), f"trigger/{A}": ""}
+    busy = a_view(
+        {**nodes, "sharding/1/running": A},
+        now=T,
+        cursors={0: cursor(at=T), 1: cursor(at=T)},
+        runs={1: Run("x")},
+    )
+    (step,) = firing.decide(busy)
+    assert isinstance(step, Step)
+    assert [each.item for each in starts([step])] == [0]
+    assert Delete(f"trigger/{A}") not in step.writes
+    half = {0: cursor(at=T, asked=1), 1: cursor(at=T)}
+    (last,) = firing.decide(a_view(nodes, now=T, cursors=half))
+    assert isinstance(last, Step)
+    assert [each.item for each in starts([last])] == [1]
+    assert Delete(f"trigger/{A}") in last.writes
+
+
+def test_a_trigger_does_not_overwrite_what_the_dead_left_unfinished() -> None:
+    """Seed 481: asked to fire in the look that put the shard up, its owner claimed it and the rescue was
+    lost."""
+    run = Tenure(B, "3", NOW.isoformat(), "scheduled", 1)
+    nodes = {**LED, **owned(A, A), f"trigger/{A}": ""}
+    view = a_view(nodes, now=T, cursors={0: cursor(run=run), 1: cursor(at=T)}, config={"failover": True})
+    assert [each.item for each in starts(list(firing.decide(view)))] == [1]
 
 
 def test_a_trigger_for_somebody_without_shards_is_taken_away_and_said() -> None:
@@ -257,6 +287,7 @@ def test_a_job_without_a_schedule_fires_only_when_asked() -> None:
 
 
 def test_a_shard_enabled_again_does_not_make_up_for_what_was_disabled() -> None:
-    view = a_view({**LED, **owned(A, A)}, now=T + timedelta(seconds=5), since={"sharding/0/disabled": 998.0})
+    then = Gap("0/10 * * * * ? UTC", 2, births=((0, 0, T + timedelta(seconds=3)),))
+    view = a_view({**LED, **owned(A, A), "~gap": then.text()}, now=T + timedelta(seconds=5))
     assert due.answered(view, 0) == T + timedelta(seconds=3)
     assert [each.item for each in starts(list(firing.decide(view)))] == [1]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from shardwright.coordination import gap
 from shardwright.coordination.view import Cursors, Local, Nodes, Run, View
 from shardwright.jobs import JobConfig
 from shardwright.registry.tree import Mirror, Node
@@ -43,10 +44,14 @@ def a_view(
         data, version, owner = (told, 0, "") if isinstance(told, str) else (*told, "")[:3]
         tree, inner = (own, path[1:]) if path.startswith("~") else (job, path)
         tree.put(inner, Node(data, version, owner, 1, 1), times.get(path, 0.0))
+    if "" not in (nodes or {}):
+        job.put("", Node("", 0, "", 1, 1), 0.0)
     settings = JobConfig.of(
         {"name": "job", "cron": "0/10 * * * * ?", "time_zone": "UTC", "shards": 2, **(config or {})}
     )
     schedule = settings.timetable()
+    if gap.NODE not in (nodes or {}):
+        own.put(gap.NODE[1:], Node(a_gap(settings, job).text(), 0, "", 1, 1), 0.0)
     known = dict.fromkeys(range(settings.shards)) if cursors is None else cursors
     return View(
         Nodes(job, own),
@@ -59,6 +64,15 @@ def a_view(
         Cursors("/ns~shardwright/job/cursor", known),
         Local(**local),  # type: ignore[arg-type]
     )
+
+
+def a_gap(config: JobConfig, job: Mirror) -> gap.Gap:
+    """How things have always stood."""
+    text = " ".join(
+        str(part) for part in (config.cron or config.schedule, config.time_zone, config.dst) if part
+    )
+    off = frozenset(item for item in range(config.shards) if f"sharding/{item}/disabled" in job)
+    return gap.Gap(text, config.shards, off)
 
 
 def running(*items: int) -> dict[int, Run]:

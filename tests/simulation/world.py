@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from shardwright import coordination
 from shardwright.clock import HandClock
+from shardwright.coordination.ending import CUT_SHORT
 from shardwright.coordination.step import Claim, Look, Step
 from shardwright.coordination.view import View
 from shardwright.jobs import JobConfig
@@ -207,6 +208,7 @@ class World:
         if process.running.pop((item, attempt), None) is not None:
             self._note(f"{process.name} cancels {item}")
             self.seen["cancelled"] += 1
+            process.member.finished(item, attempt, CUT_SHORT)
 
     def _told(self, process: Process, state: State) -> None:
         self._note(f"{process.name} is {state.value}")
@@ -214,7 +216,6 @@ class World:
         if state is State.LOST:
             for item, attempt in list(process.running):
                 self._cancel(process, item, attempt)
-                process.member.finished(item, attempt, "cancelled: the lease ran out")
 
     def _object(self, what: str) -> None:
         """Something happened that must not. Kept, because whoever called us may swallow what we raise."""

@@ -6,15 +6,30 @@ concept: the nodes it keeps, the questions one can ask of them, and what it deci
 
 from collections.abc import Iterator
 
-from . import ending, failover, firing, instance, leader, server, sharding
+from . import (
+    barrier,
+    ending,
+    failover,
+    firing,
+    gap,
+    instance,
+    leader,
+    server,
+    settings,
+    sharding,
+    tidying,
+)
 from .step import Look, Step
 from .view import View
 
-#: In this order: tell what ended, be known, have a leader, have an assignment, rescue, then fire.
-CONCEPTS = (ending, server, instance, leader, sharding, failover, firing)
+#: In this order: tell what ended, be known, have a leader, have an assignment, rescue, call, then fire.
+CONCEPTS = (ending, server, instance, leader, gap, tidying, sharding, failover, barrier, firing)
 
 
 def decide(view: View) -> Iterator[Step | Look]:
-    """All that the job asks of this process at this moment."""
+    """All that the job asks of this process at this moment; before anything, that its settings are agreed."""
+    yield from settings.decide(view)
+    if not settings.agreed(view):
+        return
     for concept in CONCEPTS:
         yield from concept.decide(view)

@@ -14,9 +14,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 
-from . import execution, instance, sharding
-from .step import Claim, Create, Delete, Forbid, Look, Put, Require, Reread, Start, Step, Write, do
+from . import execution, instance, milestone, timekeeping
+from .step import Claim, Create, Forbid, Look, Put, Require, Reread, Saved, Start, Step, Write, do
 from .view import Source, View
 
 #: How often a cursor is read again that says its shard runs where no mark does.
@@ -48,6 +49,8 @@ class Cursor:
     ended: datetime | None = None
     """When it did."""
     checkpoint: str | None = None
+    asked: int = 0
+    """The last request to fire that the shard has run for."""
 
     def text(self) -> str:
         told = {
@@ -59,6 +62,7 @@ class Cursor:
             "last": self.last,
             "ended": self.ended.isoformat() if self.ended is not None else None,
             "checkpoint": self.checkpoint,
+            "asked": self.asked or None,
         }
         return json.dumps({key: value for key, value in told.items() if value not in (None, "")})
 
@@ -67,6 +71,7 @@ def node(item: int) -> str:
     return f"~~cursor/{item}"
 
 
+@lru_cache(maxsize=20_000)
 def read(text: str) -> Cursor:
     """A cursor from its text. One that makes no sense says nothing: the shard starts anew."""
     try:
@@ -80,6 +85,7 @@ def read(text: str) -> Cursor:
             str(told.get("last", "")),
             _moment(told.get("ended")),
             None if checkpoint is None else str(checkpoint),
+            int(told.get("asked", 0)),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return Cursor()
@@ -149,6 +155,8 @@ class Fire:
     source: Source
     at: datetime | None = None
     tries: int = 1
+    asked: int | None = None
+    """The request it answers, if it does."""
 
 
 def unmoved(view: View, item: int) -> Write:
@@ -160,43 +168,18 @@ def unmoved(view: View, item: int) -> Write:
 
 def start(view: View, fires: Sequence[Fire], *proof: Write) -> Step:
     """Claim these shards and run them, all in one transaction. `proof` is what makes them ours to run."""
-    writes: list[Write] = [Require(instance.alive_node(view.me)), *proof]
+    writes: list[Write] = [Require(instance.alive_node(view.me)), *proof, *timekeeping.touch(view)]
     claims = []
     for fire in fires:
         now = cursor(view, fire.item)
         name = attempt(view, fire.item)
         tenure = Tenure(view.me, name, fire.fire, fire.source.value, fire.tries)
         writes += execution.begin(view, [fire.item])
-        writes.append(put(view, fire.item, replace(now, at=fire.at or now.at, run=tenure)))
+        claimed = replace(now, at=fire.at or now.at, run=tenure, asked=fire.asked or now.asked)
+        writes.append(put(view, fire.item, claimed))
+        writes += milestone.marks(view, milestone.STARTED, fire.item, fire.fire)
         claims.append(Claim(fire.item, fire.fire, fire.source, name, fire.tries, now.checkpoint))
     return do(*writes, then=Start(tuple(claims)))
-
-
-def owned(view: View, items: list[int]) -> list[Write]:
-    """The proof that shards are ours by assignment."""
-    return [
-        Require(sharding.owner_node(item), view.tree.version(sharding.owner_node(item))) for item in items
-    ]
-
-
-def take_up(view: View) -> Iterator[Step]:
-    """Marks of ours for shards that do not run here: the answer to a claim was lost, or came too late.
-
-    If the cursor tells of that claim, run it now. If not, the mark says nothing and goes; should we have an
-    old idea of the cursor, that is refused, and we read it again.
-    """
-    for item in execution.marked(view):
-        mark = execution.running_node(item)
-        if item in view.local.runs or view.tree.get(mark) != view.me:
-            continue
-        now = cursor(view, item)
-        if now.run is None or now.run.by != view.me:
-            yield do(unmoved(view, item), Delete(mark))
-            continue
-        found = Claim(
-            item, now.run.fire, Source(now.run.source), now.run.attempt, now.run.tries, now.checkpoint
-        )
-        yield do(Require(instance.alive_node(view.me)), unmoved(view, item), then=Start((found,)))
 
 
 def still_ours(view: View, item: int) -> bool:
@@ -206,11 +189,36 @@ def still_ours(view: View, item: int) -> bool:
     return run is not None and run.by == view.me and run.attempt == view.local.runs[item].attempt
 
 
+def save(view: View) -> Iterator[Step]:
+    """Write the checkpoints of what runs here; a run that was taken over has no say any more."""
+    texts = [(item, run.unsaved) for item, run in view.local.runs.items() if run.unsaved is not None]
+    ours = [(item, text) for item, text in texts if run_is_ours(view, item)]
+    if texts:
+        writes = [put(view, item, replace(cursor(view, item), checkpoint=text)) for item, text in ours]
+        yield do(*writes, then=Saved(tuple((item, text or "") for item, text in texts)))
+
+
+def run_is_ours(view: View, item: int) -> bool:
+    view.cursors.need([item])
+    return view.local.runs[item].outcome is None and still_ours(view, item)
+
+
 def end(view: View, item: int, outcome: str, at: datetime | None) -> Iterator[Write]:
     """The run is over: write how it ended, and take its mark away."""
     now = cursor(view, item)
-    yield put(view, item, replace(now, at=at, run=None, last=outcome, ended=view.now))
+    unsaved = view.local.runs[item].unsaved
+    checkpoint = now.checkpoint if unsaved is None else unsaved
+    fire = now.run.fire if now.run is not None else ""
+    yield put(view, item, replace(now, at=at, run=None, last=outcome, ended=view.now, checkpoint=checkpoint))
     yield from execution.end(view, [item])
+    yield from milestone.marks(view, milestone.COMPLETED, item, fire)
+
+
+def leave(view: View, item: int) -> Write:
+    """The fire is not over, and nobody runs it."""
+    now = cursor(view, item)
+    assert now.run is not None
+    return put(view, item, replace(now, run=replace(now.run, by=instance.NOBODY)))
 
 
 def give_up(view: View, item: int, why: str) -> Write:

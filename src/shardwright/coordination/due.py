@@ -2,48 +2,99 @@
 
 T, the scheduled time, is a fire's identity; "now" never is. So a clock that is stepped neither loses a
 fire nor doubles one, and all members mean the same fire by the same name.
+
+Of the fires that fell while somebody was there and could not start them, the latest is run and stands for
+all. Those that fell while nobody was there are skipped, or made up for: by the latest of them (`once`),
+or one after the other, the oldest first (`all`).
 """
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from ..schedule import Schedule
-from . import claim, execution
+from . import claim, gap, instance
 from .step import Look
-from .view import View
+from .view import Source, View
 
 #: A claim may be made this long before its fire, so that the run starts on time.
 AHEAD = timedelta(seconds=1)
 
 #: How far to look back for the latest fire, one after the other: most jobs fire often.
-_WINDOWS = (timedelta(minutes=10), timedelta(hours=26), timedelta(days=62), timedelta(days=2000))
+_WINDOWS = (
+    timedelta(seconds=20),
+    timedelta(minutes=5),
+    timedelta(hours=2),
+    timedelta(hours=26),
+    timedelta(days=62),
+    timedelta(days=2000),
+)
 
 
 def fires(view: View, items: list[int]) -> dict[int, datetime]:
-    """Of these shards, those that have a fire to come to, each with the latest."""
-    fire = latest(view.schedule, view.now + AHEAD) if view.schedule is not None else None
-    return {item: fire for item in items if fire > answered(view, item)} if fire is not None else {}
+    """Of these shards, those that have a fire to come to, each with that fire."""
+    if view.schedule is None:
+        return {}
+    last = latest(view.schedule, view.now + AHEAD)
+    if last is None:
+        return {}
+    found = {}
+    for item in items:
+        since = answered(view, item)
+        if last > since:
+            found[item] = oldest_missed(view, since) or last
+    return found
 
 
 def latest(schedule: Schedule, until: datetime) -> datetime | None:
-    """The last fire up to a moment, in UTC: how a zone tells it is no part of its identity.
+    """The last fire up to a moment, in UTC: how a zone tells it is no part of its identity."""
+    return next(iter(last_fires(schedule, until, 1)), None)
+
+
+def last_fires(
+    schedule: Schedule, until: datetime, count: int, since: datetime | None = None
+) -> list[datetime]:
+    """As many of the last fires up to a moment, the oldest first.
 
     Found by going forward, because that is how the calendar is defined where clocks change.
     """
+    found: list[datetime] = []
     for back in _WINDOWS:
-        last, fire = None, schedule.next(until - back)
+        begin = until - back if since is None else max(until - back, since)
+        found, fire = [], schedule.next(begin)
         while fire is not None and (here := fire.astimezone(UTC)) <= until:
-            last, fire = here, schedule.next(fire)
-        if last is not None:
-            return last
-    return None
+            found.append(here)
+            fire = schedule.next(fire)
+        if len(found) >= count or begin == since:
+            break
+    return found[-count:]
+
+
+def makes_up(view: View) -> bool:
+    """Whether fires are made up for that fell while nobody was there; Java members, which keep no cursors,
+    may have run them."""
+    return view.config.catch_up != "skip" and not instance.java_members(view)
+
+
+def oldest_missed(view: View, since: datetime) -> datetime | None:
+    """The next to be made up for where all are, as many as the job wants."""
+    if view.config.catch_up != "all" or not makes_up(view) or view.schedule is None:
+        return None
+    before_us = min(view.local.since, view.now)
+    if since >= before_us:
+        return None
+    return next(iter(last_fires(view.schedule, before_us, view.config.catch_up_max_count, since)), None)
 
 
 def answered(view: View, item: int) -> datetime:
     """Up to when the shard's fires are accounted for, or are none of ours."""
-    enabled = view.now - timedelta(seconds=view.boot - view.tree.since(execution.disabled_node(item)))
-    known = claim.cursor(view, item).at
-    return max(at for at in (known, view.local.since, enabled) if at is not None)
+    at = claim.cursor(view, item).at
+    found = gap.known(view)
+    counts = found.counts_from(item) if found is not None else view.local.since
+    if at is None or found is None or not makes_up(view):
+        return max(moment for moment in (at, view.local.since, counts) if moment is not None)
+    age = view.config.catch_up_max_age
+    oldest = min(view.local.since, view.now - age) if age is not None else at
+    return max(at, counts, found.alone, oldest)
 
 
 def after_run(view: View, item: int) -> datetime | None:
@@ -52,8 +103,19 @@ def after_run(view: View, item: int) -> datetime | None:
     at = claim.cursor(view, item).at
     if view.config.misfire or view.schedule is None or at is None:
         return at
+    if view.config.catch_up == "all" and at < view.local.since:
+        return at
     fallen = latest(view.schedule, view.now)
     return max(at, fallen) if fallen is not None else at
+
+
+def why(view: View, item: int, fire: datetime) -> Source:
+    """A fire that fell into the run before it is made good; one from before our time is made up for; any
+    other has come in time, or somewhat late."""
+    if makes_up(view) and fire <= view.local.since:
+        return Source.CATCH_UP
+    ended = claim.cursor(view, item).ended
+    return Source.MISFIRE if ended is not None and ended > fire else Source.SCHEDULED
 
 
 def next_look(view: View) -> Iterator[Look]:

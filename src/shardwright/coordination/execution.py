@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from . import instance
 from .step import Create, Delete, Write
-from .view import View
+from .view import View, once
 
 
 def running_node(item: int) -> str:
@@ -23,10 +23,12 @@ def disabled_node(item: int) -> str:
     return f"sharding/{item}/disabled"
 
 
+@once
 def disabled(view: View) -> set[int]:
     return {item for item in view.items if disabled_node(item) in view.tree}
 
 
+@once
 def marked(view: View) -> list[int]:
     """The shards that are marked as running, by the living or the dead."""
     return [item for item in view.items if running_node(item) in view.tree]

@@ -47,8 +47,8 @@ def taken(view: View, item: int) -> bool:
 
 
 def owns(view: View, item: int) -> bool:
-    """An unfinished claim of the dead is not silently the new owner's: it is put up, and taken."""
-    return view.config.failover and claim.cursor(view, item).run is not None
+    """An unfinished claim is not silently the new owner's: it is put up and taken, or accounted for."""
+    return claim.cursor(view, item).run is not None
 
 
 def decide(view: View) -> Iterator[Step | Look]:
@@ -97,9 +97,7 @@ def taken_up_since(view: View, item: int) -> bool:
 
 
 def put_up_unmarked(view: View) -> Iterator[Step]:
-    """A claim of the dead whose mark somebody took away: only the owner knows of it, by the cursor."""
-    if not view.config.failover:
-        return
+    """A claim of the dead that has no mark: only the shard's owner knows of it, by the cursor."""
     ours = sharding.mine(view)
     view.cursors.need(ours)
     for item in ours:
@@ -171,6 +169,15 @@ def take(view: View, item: int) -> Step:
         Create(taken_node(item), view.me, ephemeral=True),
         known,
     )
+
+
+def put_back(view: View, item: int) -> Iterator[Write]:
+    """A run of ours was cut short: the claim is nobody's, and the shard is up for whoever is free."""
+    yield claim.leave(view, item)
+    yield from execution.end(view, [item])
+    yield from up(view, item)
+    if taken_node(item) in view.tree and view.tree.get(taken_node(item)) == view.me:
+        yield Delete(taken_node(item))
 
 
 def finished(view: View, item: int) -> Iterator[Write]:

@@ -5,38 +5,58 @@ the next change in the registry, or the next moment asked for, makes us look aga
 """
 
 from collections.abc import Iterator
-from datetime import datetime
 
-from . import claim, due, execution, failover, misfire, server, sharding, trigger
+from . import (
+    claim,
+    due,
+    execution,
+    failover,
+    gap,
+    misfire,
+    rotation,
+    server,
+    sharding,
+    timekeeping,
+    trigger,
+    unheard,
+)
 from .step import Look, Step
 from .view import Source, View
 
 
 def decide(view: View) -> Iterator[Step | Look]:
-    # What we have claimed without hearing of it is run now.
-    yield from claim.take_up(view)
+    # What we have claimed without hearing of it is run now; what runs leaves its checkpoints.
+    yield from unheard.decide(view)
+    yield from claim.save(view)
 
     # Only those who may work start anything, and nobody while a Java leader asks for a quiet moment.
     if view.local.draining or view.local.stopped or not server.may_work(view) or not sharding.settled(view):
         return
+    if not timekeeping.trusted(view):
+        yield from timekeeping.complain(view)
+        return
 
     # Ours are those assigned to us, less what an operator disabled and what somebody took over.
     off = execution.disabled(view)
-    ours = [item for item in sharding.mine(view) if item not in off and not failover.taken(view, item)]
+    assigned = rotation.turn(view, sharding.mine(view))
+    ours = [item for item in assigned if item not in off and not failover.taken(view, item)]
     view.cursors.need(ours)
-    if trigger.asked(view):
-        yield from trigger.decide(view, ours)
+
+    # Who was asked to fire does so; what has just been claimed for that has no fire of its own to come to.
+    asked = list(trigger.decide(view, ours))
+    yield from asked
+    if any(step.then is not None for step in asked) or not gap.settled(view):
         return
 
     # What still runs is made good when it has ended; what the dead left unfinished is failover's.
-    fires = due.fires(view, ours)
+    fires = due.fires(view, gap.open_for(view, ours))
     busy = [item for item in ours if claim.busy(view, item)]
     yield from misfire.remember(view, [item for item in fires if item in busy])
-    yield from claim.watch_unmarked(view, [item for item in fires if item in busy])
+    yield from claim.watch_unmarked(view, [item for item in busy if item in fires or trigger.asked(view)])
     free = [item for item in ours if item not in busy and not failover.owns(view, item)]
 
     begin = [
-        claim.Fire(item, fires[item].isoformat(), why(view, item, fires[item]), fires[item])
+        claim.Fire(item, fires[item].isoformat(), due.why(view, item, fires[item]), fires[item])
         for item in free
         if item in fires
     ]
@@ -47,11 +67,5 @@ def decide(view: View) -> Iterator[Step | Look]:
     ]
     if begin:
         items = [fire.item for fire in begin]
-        yield claim.start(view, begin, *claim.owned(view, items), *misfire.made_good(view, items))
+        yield claim.start(view, begin, *sharding.owned(view, items), *misfire.made_good(view, items))
     yield from due.next_look(view)
-
-
-def why(view: View, item: int, fire: datetime) -> Source:
-    """A fire that fell into the run before it is made good; any other has come in time, or somewhat late."""
-    ended = claim.cursor(view, item).ended
-    return Source.MISFIRE if ended is not None and ended > fire else Source.SCHEDULED

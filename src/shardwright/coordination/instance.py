@@ -15,9 +15,12 @@ from collections.abc import Iterator
 
 from .. import elasticjob
 from .step import Create, Delete, Leave, Look, Step, Stop, do
-from .view import View
+from .view import View, once
 
 ROOT, ALIVE, DRAINING = "instances", "~alive", "~draining"
+
+#: Who runs what nobody runs.
+NOBODY = ""
 
 #: For how long a Java process's node may be away before it is taken for dead.
 BLINK = 2.0
@@ -48,6 +51,7 @@ def registered(view: View) -> bool:
     return alive_node(view.me) in view.tree
 
 
+@once
 def live(view: View) -> list[str]:
     """Those that are in the job and can be reckoned with, ourselves included."""
     return [
@@ -57,12 +61,15 @@ def live(view: View) -> list[str]:
     ]
 
 
+@once
 def java_members(view: View) -> list[str]:
     return [who for who in view.tree.children(ROOT) if not is_python(who)]
 
 
 def dead(view: View, who: str) -> bool:
     """Whether nothing of this instance can be running any more."""
+    if who == NOBODY:
+        return True
     if is_python(who):
         return alive_node(who) not in view.tree
     return node(who) not in view.tree and view.boot >= view.tree.since(node(who)) + BLINK

@@ -27,8 +27,11 @@ def place(view: View, latch: str) -> str:
 
 def ours(view: View, latch: str) -> list[str]:
     """Our places in the line; more than one only after an answer was lost."""
+    waiting = line(view, latch)
+    if not waiting:
+        return []
     begins = place(view, latch).rpartition("/")[2]
-    return [f"{latch}/{name}" for name in line(view, latch) if name.startswith(begins)]
+    return [f"{latch}/{name}" for name in waiting if name.startswith(begins)]
 
 
 def line(view: View, latch: str) -> list[str]:

@@ -36,6 +36,14 @@ def is_java(view: View) -> bool:
     return who is not None and not instance.is_python(who)
 
 
+def verdict(view: View) -> bool | None:
+    """Whether we lead; None while that is being settled, so that it is worth waiting for."""
+    who = current(view)
+    if who is None:
+        return None if server.workers(view) else False
+    return who == view.me
+
+
 def warrant(view: View) -> tuple[Write, ...]:
     """What every write of a leader requires."""
     return (Require(instance.alive_node(view.me)), Require(NODE), Require(TERM, view.tree.version(TERM)))

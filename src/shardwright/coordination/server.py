@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from . import instance
 from .step import Create, Delete, Look, Require, Say, Step, do
 from .strategies import in_elasticjob_order
-from .view import View
+from .view import View, once
 
 ROOT = "servers"
 ENABLED, DISABLED = "ENABLED", "DISABLED"
@@ -31,6 +31,7 @@ def enabled(view: View, who: str) -> bool:
     return view.tree.get(node(instance.address_of(who))) not in (None, "", DISABLED)
 
 
+@once
 def workers(view: View) -> list[str]:
     """The instances that may lead and be given shards, in ElasticJob's order."""
     present = instance.live(view)

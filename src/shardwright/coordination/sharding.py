@@ -18,10 +18,11 @@ anything from a Java member, gives that a moment to be heeded, and lowers it wit
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from . import execution, instance, leader, server, strategies
-from .step import Create, Delete, Forbid, Look, Put, Step, Write, do
-from .view import View
+from . import claim, due, execution, instance, leader, server, strategies
+from .step import Create, Delete, Forbid, Look, Put, Require, Step, Write, do
+from .view import View, once
 
 ROOT = "sharding"
 NECESSARY, PROCESSING = "leader/sharding/necessary", "leader/sharding/processing"
@@ -44,6 +45,7 @@ def next_node(item: int) -> str:
     return f"~next/{item}"
 
 
+@once
 def owners(view: View) -> dict[int, str]:
     """Who owns which shard, the dead included."""
     nodes = {item: owner_node(item) for item in view.items if owner_node(item) in view.tree}
@@ -51,8 +53,14 @@ def owners(view: View) -> dict[int, str]:
     return {item: view.tree.get(node) or "" for item, node in nodes.items()}
 
 
+@once
 def mine(view: View) -> list[int]:
     return [item for item, owner in owners(view).items() if owner == view.me]
+
+
+def owned(view: View, items: list[int]) -> list[Write]:
+    """The proof that shards are ours by assignment."""
+    return [Require(owner_node(item), view.tree.version(owner_node(item))) for item in items]
 
 
 def surplus(view: View) -> list[int]:
@@ -91,7 +99,10 @@ def decide(view: View) -> Iterator[Step | Look]:
     if not leader.is_me(view):
         return
     now, want = owners(view), wanted(view)
-    moves = {item: who for item, who in want.items() if now.get(item) != who}
+    away = {owner for owner in now.values() if _may_have_blinked(view, owner)}
+    for gone in sorted(away):
+        yield from instance.when_dead(view, gone)
+    moves = {item: who for item, who in want.items() if now.get(item) not in (who, *away)}
     held = {item: runner for item in moves if (runner := execution.runner(view, item)) is not None}
     idle = {item: who for item, who in moves.items() if item not in held}
     yield from leave_word(view, {item: want[item] for item in held}, want)
@@ -112,11 +123,32 @@ def decide(view: View) -> Iterator[Step | Look]:
         yield from lower_flags(view)
 
 
+def _may_have_blinked(view: View, owner: str) -> bool:
+    """A Java member that has gone just now, and may be back at once."""
+    return (
+        not instance.is_python(owner)
+        and instance.node(owner) not in view.tree
+        and not instance.dead(view, owner)
+    )
+
+
+def settle_with_java(view: View, items: Mapping[int, str], now: Mapping[int, str]) -> Iterator[Write]:
+    """Java members keep no cursors. What one has had is accounted for up to now, so that nobody runs it
+    again."""
+    theirs = [item for item in items if (owner := now.get(item)) and not instance.is_python(owner)]
+    view.cursors.need(theirs)
+    fire = due.latest(view.schedule, view.now) if theirs and view.schedule is not None else None
+    for item in theirs:
+        known = claim.cursor(view, item)
+        if fire is not None and (known.at is None or known.at < fire):
+            yield claim.put(view, item, replace(known, at=fire))
+
+
 def move(view: View, idle: Mapping[int, str], now: Mapping[int, str], *, done: bool) -> Step:
     """Give these shards to their new owners, by as few transactions as the server's limit allows."""
     batch = dict(list(idle.items())[:MOST])
     last = len(batch) == len(idle)
-    writes: list[Write] = [*leader.warrant(view)]
+    writes: list[Write] = [*leader.warrant(view), *settle_with_java(view, batch, now)]
     for item, who in batch.items():
         writes.append(Forbid(execution.running_node(item)))
         if item in now:

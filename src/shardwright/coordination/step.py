@@ -7,21 +7,29 @@ sleeps.
 
 from dataclasses import dataclass
 
+from ..jobs import JobConfig
 from ..registry import Create, Delete, Forbid, Put, Require, Write
 from .view import Source
 
 __all__ = [
+    "Adopt",
+    "CallHook",
+    "Called",
     "Claim",
     "Create",
     "Delete",
     "Effect",
     "Forbid",
     "Forget",
+    "Go",
     "Leave",
     "Look",
     "Put",
+    "Refuse",
+    "Reject",
     "Require",
     "Reread",
+    "Saved",
     "Say",
     "Start",
     "Step",
@@ -83,7 +91,61 @@ class Leave:
     """We have handed everything over and are gone from the registry."""
 
 
-Effect = Say | Stop | Start | Forget | Reread | Leave
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """Work by these settings from now on."""
+
+    text: str
+    config: JobConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """The registry's settings make no sense: go on by those we have, and say so."""
+
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """This process cannot be in the job at all."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """These shards' checkpoints are written."""
+
+    texts: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """These shards were held until all were claimed: they begin now."""
+
+    items: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallHook:
+    """Call a hook for a fire, once for all its shards."""
+
+    round: str
+    fire: str
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """That a hook was called has been told."""
+
+    round: str
+
+
+Effect = (
+    Say | Stop | Start | Forget | Reread | Leave | Adopt | Reject | Refuse | Saved | Go | CallHook | Called
+)
 
 
 @dataclass(frozen=True, slots=True)

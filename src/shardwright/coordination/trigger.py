@@ -3,14 +3,15 @@
     trigger/<id>    persistent    a request to this instance; ElasticJob's console deletes and re-makes
                                   them all
 
-Requests merge. After the last one at least one run starts, also when it came in the midst of a run: the
-node goes with the claim, and not before. The request's identity is the number of the commit that made its
-node.
+Requests merge. After the last one at least one run of each shard starts, also when it came in the midst of
+a run: a shard that is busy runs when it is free, the others do not wait for it, and the node goes with the
+last claim, not before. The request's identity is the number of the commit that made its node; each shard's
+cursor knows which it has run for.
 """
 
 from collections.abc import Iterator
 
-from . import claim, misfire
+from . import claim, failover, misfire, sharding
 from .step import Delete, Say, Step, do
 from .view import Source, View
 
@@ -23,16 +24,23 @@ def asked(view: View) -> bool:
     return node(view.me) in view.tree
 
 
+def number(view: View) -> int:
+    return view.tree.node(node(view.me)).made
+
+
 def decide(view: View, ours: list[int]) -> Iterator[Step]:
-    """Run these shards of ours, once none of them is running any more."""
+    """Run each of these shards of ours as soon as it is free; the request goes with the claim of the last."""
     if not asked(view):
         return
-    request = node(view.me)
     if not ours:
-        yield do(Delete(request), then=Say("asked to fire, and no shard of the job is ours to run"))
+        yield do(Delete(node(view.me)), then=Say("asked to fire, and no shard of the job is ours to run"))
         return
-    if any(claim.busy(view, item) for item in ours):
-        return
-    number = f"#{view.tree.node(request).made}"
-    fires = [claim.Fire(item, number, Source.TRIGGER) for item in ours]
-    yield claim.start(view, fires, Delete(request), *claim.owned(view, ours), *misfire.made_good(view, ours))
+    request = number(view)
+    owing = [item for item in ours if claim.cursor(view, item).asked < request]
+    free = [item for item in owing if not claim.busy(view, item) and not failover.owns(view, item)]
+    done = [Delete(node(view.me))] if len(free) == len(owing) else []
+    if free:
+        fires = [claim.Fire(item, f"#{request}", Source.TRIGGER, asked=request) for item in free]
+        yield claim.start(view, fires, *done, *sharding.owned(view, free), *misfire.made_good(view, free))
+    elif done:
+        yield do(*done)

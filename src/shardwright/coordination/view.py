@@ -6,14 +6,18 @@ costs each Java member requests, and a Java leader deletes what it does not know
 with a tilde: `instances/<id>` is theirs, `~alive/<id>` is ours.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
+from typing import TypeVar
 
 from ..jobs import JobConfig
 from ..registry import Node, Tree, Unread
 from ..schedule import Schedule
+
+T = TypeVar("T")
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -26,36 +30,30 @@ class Nodes:
         self._own = own
 
     def __contains__(self, path: str) -> bool:
-        tree, inner = self._at(path)
-        return inner in tree
+        return path[1:] in self._own if path[:1] == "~" else path in self._job
 
     def children(self, path: str) -> Sequence[str]:
-        tree, inner = self._at(path)
-        return tree.children(inner)
+        return self._own.children(path[1:]) if path[:1] == "~" else self._job.children(path)
 
     def get(self, path: str) -> str | None:
-        tree, inner = self._at(path)
-        return tree.get(inner)
+        return self._own.get(path[1:]) if path[:1] == "~" else self._job.get(path)
 
     def node(self, path: str) -> Node:
-        tree, inner = self._at(path)
-        return tree.node(inner)
+        return self._own.node(path[1:]) if path[:1] == "~" else self._job.node(path)
 
     def version(self, path: str) -> int:
         return self.node(path).version
 
     def since(self, path: str) -> float:
-        tree, inner = self._at(path)
-        return tree.since(inner)
+        return self._own.since(path[1:]) if path[:1] == "~" else self._job.since(path)
 
     def need(self, paths: Iterable[str]) -> None:
-        """Say beforehand what will be asked, so that it is read in one go."""
+        """Say beforehand what will be asked of one of the trees, so that it is read in one go."""
         wanted = list(paths)
-        self._job.need(path for path in wanted if not path.startswith("~"))
-        self._own.need(path[1:] for path in wanted if path.startswith("~"))
-
-    def _at(self, path: str) -> tuple[Tree, str]:
-        return (self._own, path[1:]) if path.startswith("~") else (self._job, path)
+        if wanted and wanted[0][:1] == "~":
+            self._own.need(path[1:] for path in wanted)
+        else:
+            self._job.need(wanted)
 
 
 class Source(Enum):
@@ -76,6 +74,36 @@ class Run:
     """Which claim it runs under: what the cursor says, if it is still ours."""
     outcome: str | None = None
     """How it ended; None while it goes on."""
+    fire: str = ""
+    """Which fire it is a run of."""
+    held: bool = False
+    """Claimed, and not begun: it waits until all shards of the fire have been claimed."""
+    unsaved: str | None = None
+    """A checkpoint that is not written yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What this process calls once per fire, for all its shards together."""
+
+    started: bool = False
+    """Something is to be called when all shards have been claimed, before any of them begins."""
+    completed: bool = False
+    """Something is to be called when all shards have ended."""
+    started_timeout: float | None = None
+    """For how many seconds a shard waits for the others to be claimed; None: for as long as it takes."""
+    completed_timeout: float | None = None
+    """For how many seconds the fire is waited for from the end of its first shard."""
+    again: bool = True
+    """Call once more where the caller died in the midst of it, or let it be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a hook that this process makes, or made and has not told yet."""
+
+    fire: str
+    outcome: str | None = None
 
 
 class Cursors:
@@ -118,6 +146,11 @@ class Local:
     """We were asked to leave: finish what runs, hand over the rest, go."""
     stopped: bool = False
     """We were ordered to stop this job: nothing of it runs here any more."""
+    adopted: str | None = None
+    """The registry's settings that we work by, or refused to, as they were written; None: not looked yet."""
+    hooks: Hooks = field(default_factory=Hooks)
+    calls: Mapping[str, Call] = field(default_factory=dict)
+    """The hooks being called here, by the round they are called for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +165,35 @@ class View:
     boot: float
     """The boot clock, by which `tree.since` is measured."""
     config: JobConfig
+    """The settings that hold."""
     schedule: Schedule | None
     """When the job fires; None for one that runs only when asked to."""
     cursors: Cursors
     local: Local = field(default_factory=Local)
+    declared: JobConfig | None = None
+    """The settings our own code asks for; None: those that hold."""
+    kind: str = ""
+    """What runs: a class name that Java members know, or a job type; blank says nothing."""
+    wall: datetime | None = None
+    """This machine's own time of day; None: the registry's."""
+    answers: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
+    """What was found out about this view already, by `once`."""
 
     @property
     def items(self) -> range:
         return range(self.config.shards)
+
+
+def once(question: Callable[[View], T]) -> Callable[[View], T]:
+    """A question that many ask: a view does not change, so it is answered once per look."""
+    name = f"{question.__module__}.{question.__name__}"
+
+    @functools.wraps(question)
+    def ask(view: View) -> T:
+        try:
+            return view.answers[name]  # type: ignore[return-value]
+        except KeyError:
+            answer = view.answers[name] = question(view)
+            return answer
+
+    return ask

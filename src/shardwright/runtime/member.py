@@ -11,10 +11,30 @@ import random
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
+from typing import TypeVar
 
 from .. import coordination
-from ..coordination.step import Claim, Forget, Leave, Look, Reread, Say, Start, Step, Stop
-from ..coordination.view import Cursors, Local, Nodes, Run, View
+from ..coordination import leader
+from ..coordination.ending import CUT_SHORT
+from ..coordination.step import (
+    Adopt,
+    Called,
+    CallHook,
+    Claim,
+    Forget,
+    Go,
+    Leave,
+    Look,
+    Refuse,
+    Reject,
+    Reread,
+    Saved,
+    Say,
+    Start,
+    Step,
+    Stop,
+)
+from ..coordination.view import Call, Cursors, Hooks, Local, Nodes, Run, View
 from ..jobs import JobConfig
 from ..registry import Create, Landed, Node, Outcome, Put, Refused, Registry, Tree, Unknown, Unread, Write
 
@@ -24,6 +44,7 @@ log = logging.getLogger(__name__)
 BACK_OFF, BACK_OFF_MOST = 0.05, 2.0
 
 Work = Callable[[Claim, int], None]
+T = TypeVar("T")
 
 
 class Member:
@@ -31,7 +52,10 @@ class Member:
 
     `work` is called to run a claimed shard under the number of its claim; it must return at once, and
     `finished` must be called when the run is over. `cancel` is called for a run that is no longer ours: its
-    claim went with our session, or we were ordered to stop.
+    claim went with our session, or we were ordered to stop. `call` is called to call a hook for a fire, and
+    `called` must be when that is over.
+
+    `config` is what our own code asks for; `settings` are those that hold, once they are agreed.
     """
 
     def __init__(
@@ -42,15 +66,22 @@ class Member:
         identity: Callable[[], str],
         work: Work,
         cancel: Callable[[int, str], None] = lambda item, attempt: None,
+        call: Callable[[str, str], None] = lambda round, fire: None,
+        hooks: Hooks | None = None,
+        kind: str = "",
         decide: Callable[[View], Iterable[Step | Look]] = coordination.decide,
         chance: random.Random | None = None,
     ) -> None:
         self.config = config
-        self.local = Local()
+        self.settings = config
+        self.local = Local(hooks=hooks or Hooks())
         self.me = ""
         self.left = False
+        self.refused: str | None = None
+        """Why we cannot be in the job at all."""
         self._registry = registry
         self._identity, self._work, self._cancel, self._decide = identity, work, cancel, decide
+        self._call, self._kind = call, kind
         self._chance = chance or random.Random()  # noqa: S311 - spreads load, guards nothing
         namespace = registry.namespace
         self._root = f"{namespace}/{config.name}"
@@ -68,6 +99,9 @@ class Member:
         self._refusals = 0
         self._said: set[str] = set()
         self._news: tuple[int, int] = (-1, -1)
+        self._held: dict[int, tuple[Claim, int]] = {}
+        self._asking: list[Future[bool]] = []
+        self._failure: Exception | None = None
 
     # -- what drives it -----------------------------------------------------------------------------
 
@@ -77,6 +111,8 @@ class Member:
 
     def turn(self) -> bool:
         """Look, decide, and send, unless nothing has changed since the last look; whether we looked."""
+        if self._failure is not None:
+            raise self._failure
         session = self._registry.session()
         if session is None or self._under_way or self.left or not (self._job.synced and self._own.synced):
             return False
@@ -88,7 +124,9 @@ class Member:
             return False
         self._seen, self._again, self._look_at = seen, False, None
         try:
-            decided = list(self._decide(self._view()))
+            view = self._view()
+            decided = list(self._decide(view))
+            self._answer(view)
         except Unread as unread:
             self._read(unread.paths)
             return True
@@ -106,6 +144,38 @@ class Member:
             self._set_run(item, replace(run, outcome=outcome))
             self._again = True
 
+    def save(self, item: int, attempt: str, checkpoint: str) -> None:
+        """Leave a text for whoever runs the shard next, written under the run's claim or not at all."""
+        run = self.local.runs.get(item)
+        if run is not None and run.attempt == attempt and run.outcome is None:
+            self._set_run(item, replace(run, unsaved=checkpoint))
+            self._again = True
+
+    def called(self, round_: str, fire: str, outcome: str) -> None:
+        """A hook has been called."""
+        call = self.local.calls.get(round_)
+        if call is not None and call.fire == fire:
+            self.local = replace(
+                self.local, calls={**self.local.calls, round_: replace(call, outcome=outcome)}
+            )
+            self._again = True
+
+    def is_leader(self) -> "Future[bool]":
+        """Whether we lead the job, as soon as somebody does or nobody can. Whoever waits for it sets the
+        deadline."""
+        future: Future[bool] = Future()
+        self._asking.append(future)
+        self._again = True
+        return future
+
+    def _answer(self, view: View) -> None:
+        """Tell those who wait to know whether we lead. Nobody waits for a job that nobody may work at."""
+        if self._asking and (verdict := leader.verdict(view)) is not None:
+            waiting, self._asking = self._asking, []
+            for future in waiting:
+                if future.set_running_or_notify_cancel():
+                    future.set_result(verdict)
+
     def drain(self) -> None:
         """Leave in order."""
         self.local = replace(self.local, draining=True)
@@ -119,7 +189,8 @@ class Member:
         self.me = self._identity()
         self._cursors.clear()
         self._cancel_all()
-        self.local = replace(self.local, runs={}, since=self._registry.now())
+        self._held.clear()
+        self.local = replace(self.local, runs={}, calls={}, since=self._registry.now())
         self._again = True
 
     def _view(self) -> View:
@@ -129,10 +200,13 @@ class Member:
             self._session,
             self._registry.now(),
             self._registry.clock.boot(),
-            self.config,
+            self.settings,
             self._schedule,
             Cursors(f"{self._own_root}/cursor", self._cursors, self._learned),
             self.local,
+            self.config,
+            self._kind,
+            self._registry.clock.wall(),
         )
 
     def _read(self, paths: Iterable[str], *, fresh: bool = False) -> None:
@@ -149,7 +223,18 @@ class Member:
                     if item is not None:
                         self._know(item, node)
 
-        self._registry.read(paths, fresh=fresh).add_done_callback(done)
+        self._registry.read(paths, fresh=fresh).add_done_callback(self._heeding(done))
+
+    def _heeding(self, act: Callable[[Future[T]], None]) -> Callable[[Future[T]], None]:
+        """What a future calls back must not fail unheard: the next turn raises it."""
+
+        def called_back(future: Future[T]) -> None:
+            try:
+                act(future)
+            except Exception as error:
+                self._failure = error
+
+        return called_back
 
     def _item_of(self, path: str) -> int | None:
         folder, _, name = path.rpartition("/")
@@ -165,7 +250,9 @@ class Member:
         session = self._session
         self._under_way += 1
         future = self._registry.commit(*writes)
-        future.add_done_callback(lambda done: self._answered(step, writes, session, done.result()))
+        future.add_done_callback(
+            self._heeding(lambda done: self._answered(step, writes, session, done.result()))
+        )
 
     def _answered(self, step: Step, writes: list[Write], session: str, outcome: Outcome) -> None:
         self._under_way -= 1
@@ -219,13 +306,11 @@ class Member:
 
     def _effect(self, step: Step, number: int) -> None:
         match step.then:
-            case Start() if not self._holds():
+            case Start() | Go() | CallHook() if not self._holds():
                 # The answer came when we may be given up already. If we are not, the claim is found again.
                 pass
             case Start(claims):
-                for claim in claims:
-                    self._set_run(claim.item, Run(claim.attempt))
-                    self._work(claim, number)
+                self._start(claims, number)
             case Forget(items):
                 self.local = replace(
                     self.local, runs={item: run for item, run in self.local.runs.items() if item not in items}
@@ -242,6 +327,36 @@ class Member:
                 self._again = True
             case Leave():
                 self.left = True
+            case Adopt(text, config):
+                self._adopt(text, config)
+            case Reject(text, why):
+                log.error("%s: its new settings are not taken up: %s", self.config.name, why)
+                self.local = replace(self.local, adopted=text)
+                self._again = True
+            case Refuse(why):
+                log.error("%s: %s", self.config.name, why)
+                self.refused, self.left = why, True
+            case Saved(texts):
+                for item, text in texts:
+                    run = self.local.runs.get(item)
+                    if run is not None and run.unsaved == text:
+                        self._set_run(item, replace(run, unsaved=None))
+                self._again = True
+            case Go(items):
+                for item in items:
+                    self._set_run(item, replace(self.local.runs[item], held=False))
+                    self._work(*self._held.pop(item))
+                self._again = True
+            case CallHook(round_, fire):
+                self.local = replace(self.local, calls={**self.local.calls, round_: Call(fire)})
+                self._again = True
+                self._call(round_, fire)
+            case Called(round_):
+                self.local = replace(
+                    self.local,
+                    calls={name: call for name, call in self.local.calls.items() if name != round_},
+                )
+                self._again = True
             case Say(what):
                 if what not in self._said:
                     self._said.add(what)
@@ -249,14 +364,34 @@ class Member:
             case None:
                 pass
 
+    def _start(self, claims: tuple[Claim, ...], number: int) -> None:
+        held = self.local.hooks.started
+        for claim in claims:
+            self._set_run(claim.item, Run(claim.attempt, fire=claim.fire, held=held))
+            if held:
+                self._held[claim.item] = (claim, number)
+            else:
+                self._work(claim, number)
+
+    def _adopt(self, text: str, config: JobConfig) -> None:
+        if self.local.adopted is not None and config != self.settings:
+            log.info("%s: its settings have changed", self.config.name)
+        self.settings = config
+        self._schedule = config.timetable()
+        self.local = replace(self.local, adopted=text)
+        self._again = True
+
     def _holds(self) -> bool:
         """Whether the session we decided in is still ours, by our own clock too."""
         session = self._registry.session()
         return session is not None and session.id == self._session and session.lease_left() > 0
 
     def _cancel_all(self) -> None:
-        for item, run in self.local.runs.items():
-            if run.outcome is None:
+        for item, run in list(self.local.runs.items()):
+            if run.outcome is None and item in self._held:
+                del self._held[item]
+                self.finished(item, run.attempt, CUT_SHORT)
+            elif run.outcome is None:
                 self._cancel(item, run.attempt)
 
     def _set_run(self, item: int, run: Run) -> None:

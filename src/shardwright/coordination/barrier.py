@@ -1,0 +1,202 @@
+"""Barrier: what is called once per fire, for all shards together: before the first begins, after the last
+ended.
+
+    ~barrier/<kind>/<round>/called    persistent    which fire was last called for, by whom, how far it got
+    guarantee/<kind>-latch/…          ephemeral     the line of those who would call, Java's among them
+
+Milestones say which fire each shard has come to. All shards have come to a fire when the one furthest
+behind has: one that passed a fire over, because it ran late, is not waited for there. Shards that are
+disabled are left out.
+
+Nobody waits with a thread in hand: a shard that must not begin yet is claimed and held, and what ran in a
+member that died is run by another, also by one whose own shards have all ended.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from . import execution, instance, latch, milestone, server, sharding
+from .milestone import ASKED, COMPLETED, SCHEDULED, STARTED, Place, order, round_of, wanted
+from .step import (
+    Called,
+    CallHook,
+    Create,
+    Delete,
+    Effect,
+    Go,
+    Look,
+    Put,
+    Require,
+    Say,
+    Step,
+    Write,
+    do,
+)
+from .view import View
+
+#: What a call says of itself.
+CALLING, DONE, FAILED, LATE, UNKNOWN = "calling", "done", "failed", "timed out", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The last call of a hook."""
+
+    fire: str
+    by: str
+    state: str
+
+    def text(self) -> str:
+        return json.dumps([self.fire, self.by, self.state])
+
+
+def called_node(place: Place) -> str:
+    return f"~barrier/{place[0]}/{place[1]}/called"
+
+
+def last_call(view: View, place: Place) -> Last | None:
+    text = view.tree.get(called_node(place))
+    try:
+        fire, by, state = json.loads(text) if text else (None, None, None)
+        return Last(str(fire), str(by), str(state)) if fire is not None else None
+    except (ValueError, TypeError):
+        return None
+
+
+def expected(view: View, kind: str) -> list[int]:
+    """The shards that are waited for; those that a Java member has reported need no more."""
+    off = execution.disabled(view)
+    reported = [] if not instance.java_members(view) else view.tree.children(f"guarantee/{kind}")
+    theirs = {item for item, owner in sharding.owners(view).items() if not instance.is_python(owner)}
+    return [item for item in view.items if item not in off and not (item in theirs and str(item) in reported)]
+
+
+def reached(view: View, place: Place) -> str | None:
+    """The fire that all shards have come to; None where one has not come to any."""
+    marks = milestone.marks_of(view, place)
+    fires = [marks[item].fire if item in marks else None for item in expected(view, place[0])]
+    known = [fire for fire in fires if fire is not None]
+    return min(known, key=order) if known and len(known) == len(fires) else None
+
+
+def caller(view: View) -> bool:
+    """Whether the calling is ours: the owner's of the first shard, or the first Python worker's."""
+    ours = [who for who in server.workers(view) if instance.is_python(who)]
+    first = view.tree.get(sharding.owner_node(0))
+    return view.me == (first if first in ours else next(iter(ours), None))
+
+
+def decide(view: View) -> Iterator[Step | Look]:
+    if view.local.stopped or not instance.registered(view):
+        return
+    yield from tell(view)
+    for kind in (STARTED, COMPLETED):
+        if wanted(view, kind):
+            for place in ((kind, SCHEDULED), (kind, ASKED)):
+                yield from look_at(view, place)
+    yield from release(view)
+
+
+def tell(view: View) -> Iterator[Step]:
+    """Our call is over: say so, unless somebody has called again since."""
+    for name, call in view.local.calls.items():
+        kind, _, round_ = name.partition("/")
+        place = (kind, round_)
+        last = last_call(view, place)
+        if call.outcome is None:
+            continue
+        if last is not None and (last.fire, last.by) == (call.fire, view.me):
+            ended = replace(last, state=call.outcome).text()
+            node = called_node(place)
+            yield do(Put(node, ended, view.tree.version(node)), then=Called(name))
+        else:
+            yield do(then=Called(name))
+
+
+def look_at(view: View, place: Place) -> Iterator[Step | Look]:
+    """Call, if all have come to a fire that was not called for; call again, or give up, where that failed."""
+    name, last = "/".join(place), last_call(view, place)
+    if last is not None and last.state == CALLING:
+        yield from unfinished(view, place, last)
+        return
+    fire = reached(view, place)
+    if not caller(view):
+        return
+    if fire is not None and (last is None or order(fire) > order(last.fire)):
+        yield from call(view, place, Last(fire, view.me, CALLING), CallHook(name, fire))
+    else:
+        yield from give_up(view, place, last)
+
+
+def unfinished(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
+    """A call that goes on, or that nobody will tell the end of."""
+    name, node = "/".join(place), called_node(place)
+    if last.by == view.me:
+        if name not in view.local.calls:
+            # Ours, and the answer was lost: call now.
+            guard = (Require(instance.alive_node(view.me)), Require(node, view.tree.version(node)))
+            yield do(*guard, then=CallHook(name, last.fire))
+    elif not instance.dead(view, last.by):
+        yield from instance.when_dead(view, last.by)
+    elif caller(view) and view.local.hooks.again:
+        yield from call(view, place, replace(last, by=view.me), CallHook(name, last.fire))
+    elif caller(view):
+        said = Say(
+            f"what is called once all shards have {place[0]} was cut short for {last.fire} and is let be"
+        )
+        yield from call(view, place, replace(last, state=UNKNOWN), said)
+
+
+def call(view: View, place: Place, last: Last, then: Effect) -> Iterator[Step | Look]:
+    """Claim a call. While Java members are there, whose listeners would call too, by their latch."""
+    node = called_node(place)
+    written: Write = (
+        Put(node, last.text(), view.tree.version(node)) if node in view.tree else Create(node, last.text())
+    )
+    writes = [Require(instance.alive_node(view.me)), written]
+    reported = f"guarantee/{place[0]}"
+    if reported in view.tree:
+        writes.append(Delete(reported, recursive=True))
+    if instance.java_members(view):
+        yield from latch.act(view, f"{reported}-latch", *writes, then=then)
+    else:
+        yield do(*writes, then=then)
+
+
+def give_up(view: View, place: Place, last: Last | None) -> Iterator[Step | Look]:
+    """Wait no longer than the job wants for shards that do not come."""
+    hooks = view.local.hooks
+    patience = hooks.started_timeout if place[0] == STARTED else hooks.completed_timeout
+    yield from latch.withdraw(view, f"guarantee/{place[0]}-latch")
+    waiting = [
+        mark
+        for mark in milestone.marks_of(view, place).values()
+        if last is None or order(mark.fire) > order(last.fire)
+    ]
+    if patience is None or not waiting:
+        return
+    first = min(waiting, key=lambda mark: mark.at)
+    left = patience - (view.now - first.at).total_seconds()
+    if left > 0:
+        yield Look(view.boot + left, f"have all shards {place[0]}?")
+        return
+    said = Say(f"not all shards have {place[0]} for {first.fire} within {patience:g} s: it is not waited for")
+    yield from call(view, place, Last(first.fire, view.me, LATE), said)
+
+
+def release(view: View) -> Iterator[Step]:
+    """Let begin what was held until all were claimed and the hook was called."""
+    held = [item for item, run in view.local.runs.items() if run.held and run.outcome is None]
+    ready = tuple(item for item in held if may_begin(view, item))
+    if ready:
+        yield do(then=Go(ready))
+
+
+def may_begin(view: View, item: int) -> bool:
+    fire = view.local.runs[item].fire
+    last = last_call(view, (STARTED, round_of(fire)))
+    if last is not None and last.state != CALLING and order(last.fire) >= order(fire):
+        return True
+    # A Java member has called, and closed the round.
+    return bool(instance.java_members(view)) and milestone.guarantee_node(STARTED, item) not in view.tree

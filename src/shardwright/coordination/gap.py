@@ -1,0 +1,159 @@
+"""Gaps: from when on the fires of a shard count.
+
+    ~gap    persistent    how things stood when somebody last looked (the schedule, the number of shards,
+                          which of them were disabled, whether anybody might work, whether Java members
+                          were there), and since when they do
+
+A cursor behind the calendar means a fire that is owed, unless the shard had no such fire: the schedule was
+another one, the shard was disabled or not there, or operators let nobody work. That outlives processes, so it
+is kept where they are. One member writes it, at each such change; until it has, nobody starts what it is
+about.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+
+from . import execution, instance, leader, server
+from .step import Create, Look, Put, Step, do
+from .view import LONG_AGO, View, once
+
+NODE = "~gap"
+
+#: Shards from one to another, and since when they count.
+Birth = tuple[int, int, datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """How things stand, and since when."""
+
+    schedule: str = ""
+    shards: int = 0
+    disabled: frozenset[int] = frozenset()
+    idle: bool = False
+    """Operators let nobody work."""
+    java: bool = False
+    """Java members are there: they keep no cursors."""
+    since: datetime = LONG_AGO
+    """Since when this schedule holds and somebody may work."""
+    alone: datetime = LONG_AGO
+    """Since when no Java member is there."""
+    births: tuple[Birth, ...] = ()
+
+    def text(self) -> str:
+        births = [[first, last, at.isoformat()] for first, last, at in self.births]
+        told = {
+            "schedule": self.schedule,
+            "shards": self.shards,
+            "disabled": sorted(self.disabled),
+            "idle": self.idle,
+            "java": self.java,
+            "since": self.since.isoformat(),
+            "alone": self.alone.isoformat(),
+            "births": births,
+        }
+        return json.dumps(told)
+
+    def counts_from(self, item: int) -> datetime:
+        """From when on a shard's fires count."""
+        return max((at for first, last, at in self.births if first <= item <= last), default=self.since)
+
+
+@lru_cache(maxsize=256)
+def read(text: str) -> Gap | None:
+    """What the node says; None if that makes no sense, and it is written anew."""
+    try:
+        told = json.loads(text)
+        return Gap(
+            str(told["schedule"]),
+            int(told["shards"]),
+            frozenset(int(item) for item in told["disabled"]),
+            bool(told["idle"]),
+            bool(told["java"]),
+            datetime.fromisoformat(told["since"]),
+            datetime.fromisoformat(told["alone"]),
+            tuple((int(first), int(last), datetime.fromisoformat(at)) for first, last, at in told["births"]),
+        )
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+@once
+def known(view: View) -> Gap | None:
+    return read(view.tree.get(NODE) or "")
+
+
+def timetable(view: View) -> str:
+    """The schedule in a word: another one means other fires."""
+    config = view.config
+    return " ".join(
+        str(part) for part in (config.cron or config.schedule, config.time_zone, config.dst) if part
+    )
+
+
+def idle(view: View) -> bool:
+    """Whether there are members, and operators let none of them work. That nobody is there is no order."""
+    present = instance.live(view)
+    return bool(present) and not server.workers(view)
+
+
+def now(view: View) -> Gap:
+    """How things stand, told on from what was known."""
+    before = known(view)
+    java = bool(instance.java_members(view))
+    here = Gap(timetable(view), len(view.items), frozenset(execution.disabled(view)), idle(view), java)
+    if before is None:
+        return replace(here, since=view.local.since, alone=view.local.since)
+    anew = before.schedule != here.schedule or (before.idle and not here.idle)
+    since = view.now if anew else before.since
+    alone = view.now if before.java and not java else before.alone
+    return replace(here, since=since, alone=alone, births=tuple(_births(view, before, here, since)))
+
+
+def _births(view: View, before: Gap, here: Gap, since: datetime) -> Iterator[Birth]:
+    """Shards that count from a later time than the job: those new, and those enabled again."""
+    enabled = sorted(item for item in before.disabled - here.disabled if item < here.shards)
+    new = [(before.shards, here.shards - 1, view.now)] if here.shards > before.shards else []
+    newborn = [*new, *((item, item, view.now) for item in enabled)]
+    for first, last, at in before.births:
+        if at > since and first < here.shards and not any(f <= first and last <= t for f, t, _ in newborn):
+            yield first, last, at
+    yield from newborn
+
+
+def settled(view: View) -> bool:
+    """Whether what is written is how things stand, as far as the starting of anything goes."""
+    found = known(view)
+    return (
+        found is not None
+        and found.schedule == timetable(view)
+        and found.shards == len(view.items)
+        and not found.idle
+    )
+
+
+def open_for(view: View, items: Iterable[int]) -> list[int]:
+    """Of these shards, those whose fires count."""
+    found = known(view)
+    return [item for item in items if item not in found.disabled] if found is not None else []
+
+
+def warden(view: View) -> bool:
+    """Whether it is ours to write: the leader's, or the first Python member's where that is none."""
+    if leader.current(view) is not None and not leader.is_java(view):
+        return leader.is_me(view)
+    ours = [who for who in instance.live(view) if instance.is_python(who)]
+    return instance.registered(view) and ours[:1] == [view.me]
+
+
+def decide(view: View) -> Iterator[Step | Look]:
+    if view.local.stopped or view.local.draining or not warden(view):
+        return
+    here = now(view)
+    if NODE not in view.tree:
+        yield do(Create(NODE, here.text()))
+    elif here != known(view):
+        yield do(Put(NODE, here.text(), view.tree.version(NODE)))

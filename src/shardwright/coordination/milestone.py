@@ -1,0 +1,84 @@
+"""Milestones: which fire each shard has started, and which it has completed, for those who wait for all
+of them.
+
+    ~barrier/<kind>/<round>/<i>    persistent    which fire the shard has come to, and when it did
+    guarantee/<kind>/<i>           persistent    for Java members, whose listener waits for the same without
+                                                 knowing a fire; only while they are there
+
+There are two kinds, `started` and `completed`, and two rounds, one for the fires of the calendar and one
+for those that somebody asked for. They are written with claims and ends, where something is to be called
+at all.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from . import instance
+from .step import Create, Put, Write
+from .view import View
+
+STARTED, COMPLETED = "started", "completed"
+SCHEDULED, ASKED = "scheduled", "asked"
+
+#: A kind and a round.
+Place = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Which fire a shard has come to, and when."""
+
+    fire: str
+    at: datetime
+
+    def text(self) -> str:
+        return f"{self.fire} {self.at.isoformat()}"
+
+
+def mark_node(place: Place, item: int) -> str:
+    return f"~barrier/{place[0]}/{place[1]}/{item}"
+
+
+def guarantee_node(kind: str, item: int) -> str:
+    return f"guarantee/{kind}/{item}"
+
+
+def round_of(fire: str) -> str:
+    return ASKED if fire.startswith("#") else SCHEDULED
+
+
+def order(fire: str) -> tuple[int, str]:
+    """Fires of one round in the order in which they come."""
+    return (int(fire[1:]), "") if fire.startswith("#") else (0, fire)
+
+
+def wanted(view: View, kind: str) -> bool:
+    hooks = view.local.hooks
+    return hooks.started if kind == STARTED else hooks.completed
+
+
+def marks_of(view: View, place: Place) -> Mapping[int, Mark]:
+    """The shards' marks, as far as they have any that make sense."""
+    nodes = {item: node for item in view.items if (node := mark_node(place, item)) in view.tree}
+    view.tree.need(nodes.values())
+    found = {}
+    for item, node in nodes.items():
+        fire, _, at = (view.tree.get(node) or "").partition(" ")
+        try:
+            order(fire)
+            found[item] = Mark(fire, datetime.fromisoformat(at))
+        except ValueError:
+            continue
+    return found
+
+
+def marks(view: View, kind: str, item: int, fire: str) -> Iterator[Write]:
+    """The shard has come to this fire."""
+    if not wanted(view, kind):
+        return
+    node, text = mark_node((kind, round_of(fire)), item), Mark(fire, view.now).text()
+    yield Put(node, text) if node in view.tree else Create(node, text)
+    theirs = guarantee_node(kind, item)
+    if instance.java_members(view) and theirs not in view.tree:
+        yield Create(theirs)

@@ -1,0 +1,49 @@
+"""Rotation: with SINGLE_SHARDING_BALANCE a job of one shard goes round, each run on the next instance.
+
+    next-job-instance-ip    ephemeral    the server whose turn it is, written by the last runner
+
+Among Python members the shard itself is handed on with the end of each run. Java members go by the node
+alone, so it is written and honoured; one that names a server where nobody may work is nobody's turn, and the
+owner runs as ever.
+"""
+
+from collections.abc import Iterator
+
+from . import instance, server, sharding
+from .step import Create, Delete, Put, Write
+from .view import View
+
+NODE = "next-job-instance-ip"
+STRATEGY = "SINGLE_SHARDING_BALANCE"
+
+
+def rotates(view: View) -> bool:
+    return view.config.strategy == STRATEGY and len(view.items) == 1
+
+
+def turn(view: View, assigned: list[int]) -> list[int]:
+    """Of the shards assigned to us, those whose turn is ours; and the one shard, if its turn is."""
+    address = view.tree.get(NODE) if rotates(view) else None
+    if not address or sharding.NECESSARY in view.tree:
+        return assigned
+    there = [who for who in server.workers(view) if instance.address_of(who) == address]
+    if not there:
+        return assigned
+    owner = view.tree.get(sharding.owner_node(0))
+    return [0] if view.me == (owner if owner in there else there[0]) else []
+
+
+def pass_on(view: View) -> Iterator[Write]:
+    """With the end of a run: say whose turn is next, and give it the shard."""
+    if not rotates(view):
+        return
+    able = server.workers(view)
+    following = able[(able.index(view.me) + 1) % len(able)] if view.me in able else next(iter(able), None)
+    if NODE in view.tree:
+        yield Delete(NODE)
+    if following is None:
+        return
+    yield Create(NODE, instance.address_of(following), ephemeral=True)
+    owner = sharding.owner_node(0)
+    if owner in view.tree and sharding.next_node(0) not in view.tree:
+        yield Put(owner, following, view.tree.version(owner))

@@ -1,0 +1,39 @@
+"""Unheard: shards that are claimed for us and do not run here. The answer to a claim was lost, or came
+when we may have been given up. The cursor knows: a claim of ours is run now, however late; a mark without
+one goes."""
+
+from collections.abc import Iterator
+
+from . import claim, execution, instance, sharding
+from .step import Claim, Delete, Require, Start, Step, do
+from .view import Source, View
+
+
+def decide(view: View) -> Iterator[Step]:
+    """Run what is ours by its cursor. Should we have an old idea of that, the step is refused, and we read it
+    again."""
+    marked = [item for item in execution.marked(view) if _is_mine(view, item)]
+    assigned = sharding.mine(view)
+    candidates = [item for item in sorted({*marked, *assigned}) if item not in view.local.runs]
+    view.cursors.need(candidates)
+    for item in candidates:
+        run = claim.cursor(view, item).run
+        if run is not None and run.by == view.me:
+            yield do(
+                Require(instance.alive_node(view.me)),
+                claim.unmoved(view, item),
+                then=Start((again(view, item, run),)),
+            )
+        elif item in marked:
+            yield do(claim.unmoved(view, item), Delete(execution.running_node(item)))
+
+
+def _is_mine(view: View, item: int) -> bool:
+    return view.tree.get(execution.running_node(item)) == view.me
+
+
+def again(view: View, item: int, run: claim.Tenure) -> Claim:
+    """The claim that a cursor tells of."""
+    return Claim(
+        item, run.fire, Source(run.source), run.attempt, run.tries, claim.cursor(view, item).checkpoint
+    )
