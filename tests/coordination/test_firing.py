@@ -51,9 +51,9 @@ def test_all_due_shards_of_ours_start_in_one_transaction_guarded_by_owner_and_cu
     assert step == do(
         Require(f"~alive/{A}"),
         Require("sharding/0/instance", 7),
-        Require("sharding/1/instance", 7),
         Create("sharding/0/running", A, ephemeral=True),
         Put("~~cursor/0", claimed.text(), 3),
+        Require("sharding/1/instance", 7),
         Create("sharding/1/running", A, ephemeral=True),
         Create("~~cursor/1", first.text()),
         then=Start(

@@ -51,17 +51,19 @@ def test_whose_reason_has_gone_withdraws_first_in_line_or_not() -> None:
 
 def test_a_leader_whose_server_is_disabled_steps_down() -> None:
     view = a_view({**member(A, "DISABLED"), **member(B), leader.NODE: (A, 0), leader.TERM: A})
-    assert list(leader.decide(view)) == [do(Delete(leader.NODE, 0))]
+    assert list(leader.decide(view)) == [do(Require(leader.TERM, 0), Delete(leader.NODE, 0))]
 
 
 def test_a_leader_that_drains_steps_down() -> None:
     view = a_view({**member(A), **member(B), leader.NODE: A, leader.TERM: A}, draining=True)
-    assert list(leader.decide(view)) == [do(Delete(leader.NODE, 0))]
+    assert list(leader.decide(view)) == [do(Require(leader.TERM, 0), Delete(leader.NODE, 0))]
 
 
 def test_a_leader_that_was_ordered_to_stop_steps_down() -> None:
     nodes = {f"~alive/{A}": "", "servers/10.0.0.1": "ENABLED", leader.NODE: A, leader.TERM: A}
-    assert list(leader.decide(a_view(nodes, stopped=True))) == [do(Delete(leader.NODE, 0))]
+    assert list(leader.decide(a_view(nodes, stopped=True))) == [
+        do(Require(leader.TERM, 0), Delete(leader.NODE, 0))
+    ]
 
 
 def test_a_member_whose_server_is_disabled_never_stands() -> None:

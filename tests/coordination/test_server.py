@@ -1,9 +1,9 @@
 """Servers: who lets whom work."""
 
-from shardwright.coordination import server
-from shardwright.coordination.step import Create, Delete, Require, Say, do
+from shardwright.coordination import leader, server, tidying
+from shardwright.coordination.step import Create, Delete, Look, Require, Say, do
 
-from .views import JAVA, A, B, a_view, member
+from .views import JAVA, A, B, Told, a_view, member
 
 
 def test_the_first_instance_on_a_server_makes_its_node() -> None:
@@ -23,23 +23,42 @@ def test_an_operators_disabled_survives_a_restart_and_the_starter_says_how_to_en
     assert step.writes == ()  # type: ignore[union-attr]
 
 
-def test_a_starter_sweeps_dead_enabled_servers_and_no_others() -> None:
-    nodes = {
-        "servers/10.0.0.1": "ENABLED",
+LED: dict[str, Told] = {**member(A), leader.NODE: A, leader.TERM: (A, 4)}
+WARRANT = (Require(f"~alive/{A}"), Require(leader.NODE), Require(leader.TERM, 4))
+
+
+def test_an_empty_server_is_noted_and_taken_away_after_a_while_if_nobody_touched_it() -> None:
+    nodes: dict[str, Told] = {
+        **LED,
         "servers/10.0.0.7": ("ENABLED", 3),
         "servers/10.0.0.8": "DISABLED",
         **member(JAVA),
     }
-    assert list(server.decide(a_view(nodes))) == [
-        do(Require("servers/10.0.0.7", 3), Delete("servers/10.0.0.7", 3))
+    assert list(tidying.sweep(a_view(nodes))) == [do(*WARRANT, Create("~empty/10.0.0.7", "3"))]
+    noted: dict[str, Told] = {**nodes, "~empty/10.0.0.7": "3"}
+    since = {"~empty/10.0.0.7": 950.0}
+    assert list(tidying.sweep(a_view(noted, since=since))) == [Look(1010.0, "is 10.0.0.7 still empty?")]
+    assert list(tidying.sweep(a_view(noted, since=since, boot=1010.0))) == [
+        do(*WARRANT, Delete("servers/10.0.0.7", 3), Delete("~empty/10.0.0.7"))
     ]
-    assert list(server.decide(a_view({**nodes, **member(A)}))) == []
+
+
+def test_a_server_that_somebody_wrote_since_it_was_noted_is_noted_anew() -> None:
+    """A Java member that starts writes its server before it is an instance: that one must not go."""
+    nodes: dict[str, Told] = {**LED, "servers/10.0.0.7": ("ENABLED", 4), "~empty/10.0.0.7": "3"}
+    assert list(tidying.sweep(a_view(nodes, since={"~empty/10.0.0.7": 0.0}))) == [
+        do(*WARRANT, Delete("~empty/10.0.0.7"))
+    ]
+
+
+def test_a_server_that_is_lived_on_again_is_no_longer_noted() -> None:
+    nodes: dict[str, Told] = {**LED, **member(B), "~empty/10.0.0.2": "0"}
+    assert list(tidying.sweep(a_view(nodes))) == [do(*WARRANT, Delete("~empty/10.0.0.2"))]
 
 
 def test_an_address_that_begins_like_another_is_another() -> None:
-    nodes = {"servers/10.0.0.1": "ENABLED", "servers/10.0.0.10": "ENABLED"}
-    (step,) = server.decide(a_view(nodes))
-    assert step == do(Require("servers/10.0.0.10", 0), Delete("servers/10.0.0.10", 0))
+    nodes: dict[str, Told] = {**LED, "servers/10.0.0.10": "ENABLED"}
+    assert tidying.empty(a_view(nodes)) == ["10.0.0.10"]
 
 
 def test_workers_are_on_enabled_servers_and_come_in_elasticjobs_order() -> None:

@@ -72,7 +72,8 @@ def a_gap(config: JobConfig, job: Mirror) -> gap.Gap:
         str(part) for part in (config.cron or config.schedule, config.time_zone, config.dst) if part
     )
     off = frozenset(item for item in range(config.shards) if f"sharding/{item}/disabled" in job)
-    return gap.Gap(text, config.shards, off)
+    java = any("-" not in who.partition("@-@")[2] for who in job.children("instances"))
+    return gap.Gap(text, config.shards, off, java=java)
 
 
 def running(*items: int) -> dict[int, Run]:

@@ -1,21 +1,35 @@
 """Chaos: one seed's worth of trouble, then quiet, then the promises are held up against what happened."""
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from shardwright import coordination
+from shardwright import coordination, elasticjob
 from shardwright.coordination import leader, server, sharding
 from shardwright.coordination.step import Look, Step
-from shardwright.coordination.view import View
+from shardwright.coordination.view import Hooks, View
 from shardwright.jobs import JobConfig
-from shardwright.registry import Create, Delete, Put
+from shardwright.registry import Delete, Put
+from shardwright.registry.memory import MemoryRegistry
+from shardwright.runtime.member import Member
 
-from .world import ROOT, START, Process, World
+from . import nemeses
+from .java import JavaMember
+from .world import NONSENSE, ROOT, Process, World
 
-#: How long the trouble lasts, and the quiet after it.
-TROUBLE, QUIET = 240.0, 120.0
+#: How long the trouble lasts at least, and the quiet after it.
+TROUBLE, QUIET = 200.0, 100.0
+
+#: How many looks a seed has at least.
+LOOKS = 1000
+
+#: Which seeds have Java members.
+JAVA_EVERY = 4
+
+
+STRATEGIES = [*["sticky"] * 6, "AVG_ALLOCATION", "ROUND_ROBIN", "SINGLE_SHARDING_BALANCE"]
 
 
 @dataclass(frozen=True)
@@ -31,30 +45,67 @@ class Report:
 
 def run(
     seed: int,
-    config: JobConfig | None = None,
+    *,
     decide: Callable[[View], Iterable[Step | Look]] = coordination.decide,
+    registry: type[MemoryRegistry] = MemoryRegistry,
+    member: type[Member] = Member,
+    java: bool | None = None,
 ) -> Report:
-    world = World(seed, config or a_config(seed), decide=decide)
+    world = a_world(seed, decide, registry, member)
     for _ in range(world.random.randint(2, 4)):
         world.join()
+    if java if java is not None else seed % JAVA_EVERY == 0:
+        world.advance(world.random.uniform(0, 3))
+        world.join_java()
+        # The model of a Java member keeps the settings it began with.
+        world.rare = tuple(nemesis for nemesis in world.rare if nemesis is not nemeses.configure)
     world.advance(world.random.uniform(1, 12))
     faults = trouble(world)
     heal(world)
-    quiet_from = world.clock.boot()
     world.advance(QUIET)
-    check(world, quiet_from)
+    check(world)
     return Report(seed, world.looks, faults, world.clock.boot() / 3600, world.seen)
 
 
-def a_config(seed: int) -> JobConfig:
+def a_world(
+    seed: int,
+    decide: Callable[[View], Iterable[Step | Look]] = coordination.decide,
+    registry: type[MemoryRegistry] = MemoryRegistry,
+    member: type[Member] = Member,
+) -> World:
+    chance = random.Random(f"config {seed}")
+    hooks = Hooks(
+        started=chance.random() < 0.5, completed=True, started_timeout=20.0, again=chance.random() < 0.7
+    )
+    world = World(
+        seed,
+        a_config(chance),
+        decide=decide,
+        registry=registry,
+        member=member,
+        hooks=hooks if chance.random() < 0.2 else None,
+    )
+    world.rare = nemeses.RARE if chance.random() < 0.5 else ()
+    if chance.random() < 0.1:
+        world.rare = (*world.rare, nemeses.step_clock)
+    return world
+
+
+def a_config(chance: random.Random) -> JobConfig:
+    monitored = chance.random() < 0.85
     return JobConfig.of(
         {
             "name": "job",
             "cron": "0/10 * * * * ?",
             "time_zone": "UTC",
-            "shards": 1 + seed % 7,
-            "failover": seed % 4 != 0,
-            "misfire": seed % 5 != 0,
+            "shards": chance.randint(1, 7),
+            "monitor_execution": monitored,
+            "failover": monitored and chance.random() < 0.75,
+            "misfire": chance.random() < 0.8,
+            "delivery": "at_most_once" if chance.random() < 0.15 else "at_least_once",
+            "catch_up": chance.choice(["skip", "skip", "once", "all"]),
+            "catch_up_max_count": 3,
+            "strategy": chance.choice(STRATEGIES),
         }
     )
 
@@ -62,141 +113,90 @@ def a_config(seed: int) -> JobConfig:
 def trouble(world: World) -> int:
     end = world.clock.boot() + TROUBLE
     faults = 0
-    while world.clock.boot() < end:
+    while world.clock.boot() < end or world.looks < LOOKS * 0.8:
         world.advance(world.random.choice([0.0, 0.3, 2.0, 9.0]))
-        faults += one_fault(world)
+        faults += nemeses.something(world)
     return faults
-
-
-def one_fault(world: World) -> int:
-    chance = world.random
-    everybody = list(world.processes.values())
-    kind = chance.choice(
-        [
-            "crash",
-            "join",
-            "pause",
-            "cut",
-            "lose_reply",
-            "expire",
-            "slow",
-            "disable",
-            "enable",
-            "trigger",
-            "delete",
-            "drain",
-        ]
-    )
-    if kind == "join" or not everybody:
-        if len(everybody) < 5:
-            world.join()
-        return 0
-    process = chance.choice(everybody)
-    world.seen[kind] += 1
-    world._note(f"-- {kind} {process.name}")
-    match kind:
-        case "crash":
-            world.crash(process)
-        case "pause" if not process.paused:
-            pause(world, process, chance.choice([1.0, 6.0, 15.0, 40.0]))
-        case "cut":
-            cut(world, process, chance.choice([0.5, 2.0, 9.0, 30.0]))
-        case "lose_reply":
-            process.registry.lose_reply()
-        case "expire":
-            process.registry.expire()
-        case "slow":
-            process.registry.delay(
-                requests=chance.choice([0.0, 0.2, 3.0]), answers=chance.choice([0.0, 0.3, 2.0])
-            )
-        case "disable" | "enable":
-            put(world, f"{ROOT}/servers/{process.member.me.partition('@')[0]}", f"{kind.upper()}D")
-        case "trigger":
-            node = f"{ROOT}/trigger/{process.member.me}"
-            if node not in world.store.nodes:
-                world.operator(Create(node))
-        case "delete":
-            delete_something(world)
-        case "drain":
-            process.member.drain()
-    return 1
-
-
-def pause(world: World, process: Process, seconds: float) -> None:
-    process.paused = True
-    process.registry.pause()
-
-    def go_on() -> None:
-        if not process.dead:
-            process.paused = False
-            process.registry.resume()
-
-    world.clock.at(world.clock.boot() + seconds, go_on)
-
-
-def cut(world: World, process: Process, seconds: float) -> None:
-    process.registry.disconnect(lose_requests=world.random.random() < 0.5)
-    world.clock.at(
-        world.clock.boot() + seconds, lambda: None if process.dead else process.registry.reconnect()
-    )
-
-
-def put(world: World, path: str, data: str) -> None:
-    if path in world.store.nodes:
-        world.operator(Put(path, data))
-
-
-def delete_something(world: World) -> None:
-    """What an operator may delete by hand, and what must come back by itself."""
-    targets = [leader.NODE, "leader", "sharding/0", "leader/sharding"]
-    path = f"{ROOT}/{world.random.choice(targets)}"
-    if path in world.store.nodes:
-        world.operator(Delete(path, recursive=True))
 
 
 def heal(world: World) -> None:
     """Everybody can reach everybody, everybody is enabled, somebody is there."""
+    world.note("-- heal")
+    members: list[Process | JavaMember] = [*world.processes.values(), *world.javas.values()]
+    for member in members:
+        member.registry.delay()
+        member.registry._link.eat_replies = 0
+        member.registry.reconnect()
     for process in world.processes.values():
-        process.registry.delay()
-        process.registry._link.eat_replies = 0
-        process.registry.reconnect()
+        process.slow = False
+    if world.data(f"{ROOT}/config") == NONSENSE:
+        world.operator(Put(f"{ROOT}/config", elasticjob.write_config(world.settings)))
     world.advance(60.0)
     for path in list(world.store.nodes):
         if path.startswith(f"{ROOT}/servers/"):
             world.operator(Put(path, "ENABLED"))
+        if path.startswith(f"{ROOT}/sharding/") and path.endswith("/disabled"):
+            world.operator(Delete(path))
     for process in list(world.processes.values()):
         if process.member.left or process.member.local.stopped or process.member.local.draining:
             world.processes.pop(process.name)
             process.dead = True
             process.registry.close()
+    for java in list(world.javas.values()):
+        if java.stopped:
+            world.crash_java(java)
     world.join()
     world.advance(60.0)
 
 
-def check(world: World, quiet_from: float) -> None:
+def check(world: World) -> None:
     """After quiet: one leader, every shard owned by somebody who may work, and no fire lost since."""
-    view = next(iter(world.processes.values())).member._view()
     story = world.story(150)
+    for process in world.processes.values():
+        assert process.member.settings == world.settings, f"{process.name} has old settings\n{story}"
+    view = next(iter(world.processes.values())).member._view()
     assert leader.current(view) in server.workers(view), f"nobody leads\n{story}"
     owners = sharding.owners(view)
     assert set(owners) == set(view.items), f"shards without an owner\n{story}"
-    assert set(owners.values()) <= set(server.workers(view)), f"owned by the dead\n{story}"
-    ran: dict[int, set[str]] = {item: set() for item in view.items}
+    if not leader.is_java(view):
+        # Who was elected after a member had gone does not notice, if it is a Java member.
+        assert set(owners.values()) <= set(server.workers(view)), f"owned by the dead\n{story}"
+        everything_runs(world, view, story)
+    nothing_is_left(world, story)
+    if world.steady and not world.java_runs:
+        everything_was_rescued(world, story)
+
+
+def everything_runs(world: World, view: View, story: str) -> None:
+    ran: dict[int, list[datetime]] = {item: [] for item in view.items}
     for started in world.started:
-        ran[started.claim.item].add(started.claim.fire)
-    now = START + timedelta(seconds=world.clock.boot())
-    for item in view.items:
-        scheduled = sorted(fire for fire in ran[item] if not fire.startswith("#"))
-        assert scheduled, f"shard {item} never ran\n{story}"
+        if not started.claim.fire.startswith("#") and started.claim.item in ran:
+            ran[started.claim.item].append(datetime.fromisoformat(started.claim.fire))
+    for _, _, item, fire in world.java_runs:
+        if not fire.startswith("#") and item in ran:
+            ran[item].append(datetime.fromisoformat(fire))
+    for item, fires in ran.items():
+        assert fires, f"shard {item} never ran\n{story}"
         # The longest run takes 25 s; after it the latest missed fire is made good at once.
-        last = scheduled[-1]
-        late = now - type(now).fromisoformat(last)
-        assert late < timedelta(seconds=45), f"shard {item} has not run since {last}\n{story}"
+        late = world.clock.wall() - max(fires)
+        longest = 75 if world.javas else 120 if world.hooks.started else 55
+        assert late < timedelta(seconds=longest) or world.stepped, (
+            f"shard {item} has not run since {max(fires)}\n{story}"
+        )
+
+
+def nothing_is_left(world: World, story: str) -> None:
     leftovers = [path for path in world.store.nodes if path.startswith(f"{ROOT}/leader/failover/items/")]
     assert not leftovers, f"left waiting: {leftovers}\n{story}"
+    alive = {process.registry._link.session for process in world.processes.values()}
+    places = [path for path, node in world.store.nodes.items() if "latch/" in path and node.owner in alive]
+    assert not places, f"left in line: {places}\n{story}"
+
+
+def everything_was_rescued(world: World, story: str) -> None:
+    if not world.config.failover or world.config.delivery != "at_least_once":
+        return
     rescued = {(started.claim.item, started.claim.fire, started.claim.tries) for started in world.started}
-    for claim in world.orphaned if world.config.failover else ():
+    for claim in world.orphaned:
         again = (claim.item, claim.fire, claim.tries + 1)
         assert again in rescued, f"nobody ran again what was running in a crash: {claim}\n{story}"
-    places = [path for path in world.store.nodes if "/latch/" in path]
-    assert not places, f"left in line: {places}\n{story}"

@@ -1,27 +1,40 @@
-"""A cluster in one thread: processes, one store, one clock, and a seed that decides all that chance decides.
+"""A cluster in one thread: processes, one store, one clock, and a seed that decides all that chance
+decides.
 
-Processes are the real thing: real members making real decisions over the memory registry, which is as weak as
-ZooKeeper. The world only moves the clock, breaks things, and remembers what it saw.
+Processes are the real thing: real members making real decisions over the memory registry, which is as
+weak as ZooKeeper. Java members are modelled. The world only moves the clock, breaks things, and remembers
+what it saw.
 """
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from shardwright import coordination
 from shardwright.clock import HandClock
+from shardwright.coordination import settings
 from shardwright.coordination.ending import CUT_SHORT
 from shardwright.coordination.step import Claim, Look, Step
-from shardwright.coordination.view import View
+from shardwright.coordination.view import Hooks, View
 from shardwright.jobs import JobConfig
 from shardwright.registry import Create, Delete, Put, State
-from shardwright.registry.memory import MemoryRegistry, Store
+from shardwright.registry.memory import MemoryRegistry
 from shardwright.runtime.member import Member
+
+from .java import JavaMember
+from .promises import Observed, Watch
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 ROOT = "/ns/job"
+
+#: Settings that make no sense.
+NONSENSE = "cron: '* * *'\nshardingTotalCount: 0\n"
+
+#: How long a hook takes.
+HOOK = 0.3
 
 
 @dataclass
@@ -34,6 +47,7 @@ class Process:
     running: dict[tuple[int, str], int] = field(default_factory=dict)
     paused: bool = False
     dead: bool = False
+    slow: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,57 +69,96 @@ class World:
         timeout: float = 10.0,
         lengths: tuple[float, ...] = (0.1, 0.5, 2.0, 12.0, 25.0),
         decide: Callable[[View], Iterable[Step | Look]] = coordination.decide,
+        hooks: Hooks | None = None,
+        registry: type[MemoryRegistry] = MemoryRegistry,
+        member: type[Member] = Member,
     ) -> None:
         self.random = random.Random(seed)
         self.clock = HandClock(START)
-        self.store = Store(self.clock)
+        self.store = Observed(self.clock)
         self.config = config
+        self._good = config
         self.timeout = timeout
         self.lengths = lengths
         self.decide = decide
+        self.hooks = hooks or Hooks()
         self.processes: dict[str, Process] = {}
+        self.javas: dict[str, JavaMember] = {}
         self.started: list[Started] = []
+        self.java_runs: list[tuple[float, str, int, str]] = []
+        self.calls: list[tuple[float, str, str, str]] = []
+        """Which hook was called when, by whom and for which fire."""
         self.finished: set[tuple[int, str, int]] = set()
         self.orphaned: list[Claim] = []
         """What ran in processes that crashed."""
         self.log: list[str] = []
         self.seen: Counter[str] = Counter()
         self.looks = 0
+        self.steady = True
+        """Whether nobody has changed the settings or the clock."""
+        self.stepped = False
+        self.rare: tuple[Callable[[World, Process], None], ...] = ()
+        """What happens to processes now and then."""
+        self.violation: str | None = None
+        self._registry, self._member = registry, member
         self._names = 0
         self._ids = 0
         self._operator = self.store.connect(namespace="/ns")
         self._accepted: dict[int, int] = {}
-        self.violation: str | None = None
+        self._latest: dict[int, Started] = {}
+        self._tries: set[tuple[int, str, int]] = set()
+        self._called: set[tuple[str, str]] = set()
+        self.watch = self.store.watch = Watch(self)
 
     # -- what happens -------------------------------------------------------------------------------
 
-    def join(self) -> Process:
+    def join(self, **changes: object) -> Process:
         self._names += 1
         name = f"p{self._names}"
         address = f"10.0.0.{self._names % 6 + 1}"
-        registry = self.store.connect(namespace="/ns", timeout=self.timeout, patience=5.0)
+        registry = self._registry(self.store, namespace="/ns", timeout=self.timeout, patience=5.0)
         process: Process
 
         def identity() -> str:
             self._ids += 1
             return f"{address}@-@{self._names}-{self._ids:04x}"
 
-        member = Member(
+        member = self._member(
             registry,
-            self.config,
+            self.config.replace(**changes),
             identity=identity,
             work=lambda claim, token: self._begin(process, claim, token),
             cancel=lambda item, attempt: self._cancel(process, item, attempt),
+            call=lambda round_, fire: self._call(process, round_, fire),
+            hooks=self.hooks,
             decide=self.decide,
             chance=random.Random(self.random.random()),
         )
         process = self.processes[name] = Process(name, registry, member)
         registry.listener = lambda state, session: self._told(process, state)
-        self._note(f"{name} joins")
+        self.note(f"{name} joins")
+        self.changed()
         return process
 
+    def join_java(self, *, lengths: tuple[float, ...] | None = None) -> JavaMember:
+        self._names += 1
+        member = JavaMember(
+            self.store,
+            self.settings,
+            me=f"10.0.1.{self._names}@-@{self._names}00",
+            chance=random.Random(self.random.random()),
+            began=self._java_begins,
+            ended=self._java_ends,
+            lengths=lengths or self.lengths,
+            timeout=self.timeout,
+        )
+        self.javas[member.me] = member
+        self.note(f"{member.me} joins")
+        self.changed()
+        return member
+
     def crash(self, process: Process) -> None:
-        self._note(f"{process.name} crashes, running {sorted(process.running)}")
+        self.note(f"{process.name} crashes, running {sorted(process.running)}")
         process.dead = True
         self.orphaned += [
             started.claim
@@ -115,18 +168,41 @@ class World:
         process.running.clear()
         process.registry.disconnect(lose_requests=self.random.random() < 0.5)
         del self.processes[process.name]
+        self.changed()
+
+    def crash_java(self, member: JavaMember) -> None:
+        self.note(f"{member.me} crashes, running {sorted(member.runs)}")
+        member.crash()
+        del self.javas[member.me]
+        self.changed()
 
     def operator(self, *writes: Create | Put | Delete) -> None:
         self._operator.commit(*writes)
         self._operator.pump()
+        self.changed()
+
+    def step_clock(self, seconds: float) -> None:
+        self.clock.set_wall(self.clock.wall() + timedelta(seconds=seconds))
+        self.stepped = True
+        self.changed()
+
+    def changed(self) -> None:
+        self.watch.last_change = self.clock.boot()
 
     def advance(self, seconds: float) -> None:
         """Let time pass, everybody taking turns whenever something is due or has come in."""
         end = self.clock.boot() + seconds
         while True:
             self.settle()
+            self.watch.moment()
             following = [
-                at for process in self._awake() for at in (process.member.due(), process.registry.due()) if at
+                at
+                for process in self._awake()
+                for at in (
+                    process.due() if isinstance(process, JavaMember) else process.member.due(),
+                    process.registry.due(),
+                )
+                if at
             ]
             event = self.clock.next_due()
             now = self.clock.boot()
@@ -139,50 +215,98 @@ class World:
 
     def settle(self) -> None:
         """Everybody who can looks, until nothing moves at this moment."""
-        for _ in range(200):
+        for _ in range(400):
             moved = False
             everybody = self._awake()
             self.random.shuffle(everybody)
             for process in everybody:
                 moved |= process.registry.pump()
-                looked = process.member.turn()
-                self.looks += looked
-                moved |= looked
+                if isinstance(process, JavaMember):
+                    moved |= process.turn()
+                else:
+                    looked = process.member.turn()
+                    self.looks += looked
+                    moved |= looked
             if self.violation is not None:
                 raise AssertionError(self.violation)
             if not moved:
                 return
         raise AssertionError("the cluster does not come to rest\n" + self.story())
 
-    def _awake(self) -> list[Process]:
-        return [process for process in self.processes.values() if not process.paused]
+    def _awake(self) -> list[Process | JavaMember]:
+        everybody: list[Process | JavaMember] = [*self.processes.values(), *self.javas.values()]
+        return [process for process in everybody if not process.paused]
+
+    # -- who is who ---------------------------------------------------------------------------------
+
+    def data(self, path: str) -> str | None:
+        node = self.store.nodes.get(path)
+        return None if node is None else node.data
+
+    def members(self) -> list[str]:
+        """The instances that are in the job, as the store sees it."""
+        return [path.rpartition("/")[2] for path in self.store.nodes if path.startswith(f"{ROOT}/instances/")]
+
+    def may_work(self, member: str) -> bool:
+        own = "/ns~shardwright/job/watched"
+        alive = f"{own}/alive/{member}" in self.store.nodes or "-" not in member.partition("@-@")[2]
+        enabled = self.data(f"{ROOT}/servers/{member.partition('@-@')[0]}") not in (None, "", "DISABLED")
+        return alive and enabled and f"{own}/draining/{member}" not in self.store.nodes
+
+    def session_of(self, member: str) -> str | None:
+        node = self.store.nodes.get(f"/ns~shardwright/job/watched/alive/{member}")
+        return node.owner if node is not None else None
+
+    @property
+    def settings(self) -> JobConfig:
+        """What the members should have agreed on: the last settings in the registry that made sense."""
+        text = self.data(f"{ROOT}/config")
+        if text is not None and text != NONSENSE:
+            self._good = settings.parse(text)
+        return self._good
+
+    def who(self, session: str) -> str | None:
+        """Which of our processes a session belongs to."""
+        for process in self.processes.values():
+            if process.registry._session is not None and process.registry._session.id == session:
+                return process.name
+        return None
 
     # -- runs ---------------------------------------------------------------------------------------
 
     def _begin(self, process: Process, claim: Claim, token: int) -> None:
         assert not process.dead
-        self._note(
-            f"{process.name} runs {claim.item} for {claim.fire[11:19]} ({claim.source.value}, {token})"
-        )
+        self.note(f"{process.name} runs {claim.item} for {claim.fire[11:19]} ({claim.source.value}, {token})")
         self.seen[claim.source.value] += 1
-        key = (claim.item, claim.attempt)
-        for started in self.started:
-            same = (started.claim.item, started.claim.fire) == (claim.item, claim.fire)
-            assert not (same and started.claim.tries == claim.tries), (
-                f"started twice: {claim}\n{self.story()}"
-            )
-            if started.claim.item == claim.item and token <= started.token:
-                self._object(f"the token did not grow: {claim} {token}")
+        self.seen["failover of a failover"] += claim.tries > 2
+        key = (claim.item, claim.fire, claim.tries)
+        if key in self._tries:
+            self.object(f"started twice: {claim}")
+        if claim.tries > 1 and self.settings.delivery == "at_most_once":
+            self.object(f"started again, although at most once was asked for: {claim}")
+        self._tries.add(key)
+        if claim.item in self._latest and token <= self._latest[claim.item].token:
+            self.object(f"the token did not grow: {claim} {token}")
+        self._runs_nowhere_else(claim.item)
+        if self.hooks.started and not self._may_begin(claim):
+            self.object(f"begun before all were claimed and the hook was called: {claim}")
+        self._latest[claim.item] = Started(self.clock.boot(), process.name, claim, token)
+        self.started.append(self._latest[claim.item])
+        process.running[claim.item, claim.attempt] = token
+        self.clock.at(self.clock.boot() + self._length(), lambda: self._end(process, claim, token))
+
+    def _runs_nowhere_else(self, item: int) -> None:
+        for java in self.javas.values():
+            if java.keeps(item):
+                self.object(f"shard {item} runs on {java.me} too")
         for other in self.processes.values():
-            holders = [k for k in other.running if k[0] == claim.item]
-            lease = other.registry._session
-            alive = lease is not None and lease.lease_left() > 0 and self.store.is_alive(lease.id)
-            if holders and alive:
-                self._object(f"shard {claim.item} runs on {other.name} too")
-        self.started.append(Started(self.clock.boot(), process.name, claim, token))
-        process.running[key] = token
-        length = self._length()
-        self.clock.at(self.clock.boot() + length, lambda: self._end(process, claim, token))
+            if self._is_alive(other) and any(running == item for running, _ in other.running):
+                self.object(f"shard {item} runs on {other.name} too")
+
+    def _is_alive(self, process: Process) -> bool:
+        """Whether neither the process nor the store has given up its session."""
+        lease = process.registry._session
+        return lease is not None and lease.lease_left() > 0 and self.store.is_alive(lease.id)
 
     def _length(self) -> float:
         """How long a run takes: by chance, or one after the other where there are only a few lengths."""
@@ -206,27 +330,78 @@ class World:
 
     def _cancel(self, process: Process, item: int, attempt: str) -> None:
         if process.running.pop((item, attempt), None) is not None:
-            self._note(f"{process.name} cancels {item}")
+            self.note(f"{process.name} cancels {item}")
             self.seen["cancelled"] += 1
             process.member.finished(item, attempt, CUT_SHORT)
 
+    def _java_begins(self, member: JavaMember, item: int, fire: str) -> None:
+        self.note(f"{member.me} runs {item} for {fire}")
+        self.seen["java run"] += 1
+        beside = [other for other in self.processes.values() if any(run == item for run, _ in other.running)]
+        self.seen["java run beside ours"] += bool(beside)
+        self.java_runs.append((self.clock.boot(), member.me, item, fire))
+
+    def _java_ends(self, member: JavaMember, item: int) -> None:
+        self.note(f"{member.me} has run {item}")
+
+    # -- hooks --------------------------------------------------------------------------------------
+
+    def _call(self, process: Process, round_: str, fire: str) -> None:
+        kind = round_.partition("/")[0]
+        self.note(f"{process.name} calls {kind} for {fire}")
+        self.seen[f"{kind} hook"] += 1
+        if (kind, fire) in self._called:
+            self.object(f"{kind} called again for {fire}, although the first call came to its end")
+        if kind == "completed" and not fire.startswith("#"):
+            going = [
+                each.claim.item
+                for other in self.processes.values()
+                for each in self._latest.values()
+                if (each.claim.item, each.claim.attempt) in other.running
+                and each.claim.fire == fire
+                and self._is_alive(other)
+                and f"{ROOT}/sharding/{each.claim.item}/disabled" not in self.store.nodes
+            ]
+            if going:
+                self.object(f"completed called for {fire} while {going} run")
+        self.calls.append((self.clock.boot(), process.name, kind, fire))
+        self.clock.at(self.clock.boot() + HOOK, lambda: self._call_ends(process, round_, fire))
+
+    def _call_ends(self, process: Process, round_: str, fire: str) -> None:
+        if process.dead:
+            return
+        if process.paused:
+            self.clock.at(self.clock.boot() + 1.0, lambda: self._call_ends(process, round_, fire))
+            return
+        process.member.called(round_, fire, "done")
+
+    def _may_begin(self, claim: Claim) -> bool:
+        if claim.fire.startswith("#") or self.javas:
+            return True
+        last = json.loads(self.data("/ns~shardwright/job/watched/barrier/started/scheduled/called") or "[]")
+        return bool(last) and last[0] >= claim.fire and last[2] != "calling"
+
+    # -- what is seen -------------------------------------------------------------------------------
+
     def _told(self, process: Process, state: State) -> None:
-        self._note(f"{process.name} is {state.value}")
+        self.note(f"{process.name} is {state.value}")
         self.seen[state.value] += 1
         if state is State.LOST:
             for item, attempt in list(process.running):
                 self._cancel(process, item, attempt)
 
-    def _object(self, what: str) -> None:
+    def object(self, what: str) -> None:
         """Something happened that must not. Kept, because whoever called us may swallow what we raise."""
         if self.violation is None:
             self.violation = f"{what}\n{self.story()}"
 
-    def _note(self, what: str) -> None:
+    def note(self, what: str) -> None:
         self.log.append(f"{self.clock.boot():8.2f} {what}")
 
     def story(self, lines: int = 60) -> str:
         tree = "\n".join(
-            f"    {path} = {node.data}" for path, node in sorted(self.store.nodes.items()) if node.data
+            f"    {path} = {node.data}"
+            for path, node in sorted(self.store.nodes.items())
+            if node.data and not path.endswith("/config")
         )
         return "\n".join(self.log[-lines:]) + "\n" + tree

@@ -59,7 +59,10 @@ def last_call(view: View, place: Place) -> Last | None:
     text = view.tree.get(called_node(place))
     try:
         fire, by, state = json.loads(text) if text else (None, None, None)
-        return Last(str(fire), str(by), str(state)) if fire is not None else None
+        if fire is None:
+            return None
+        order(str(fire))
+        return Last(str(fire), str(by), str(state))
     except (ValueError, TypeError):
         return None
 
@@ -67,22 +70,34 @@ def last_call(view: View, place: Place) -> Last | None:
 def expected(view: View, kind: str) -> list[int]:
     """The shards that are waited for; those that a Java member has reported need no more."""
     off = execution.disabled(view)
-    reported = [] if not instance.java_members(view) else view.tree.children(f"guarantee/{kind}")
+    reported = set(view.tree.children(f"guarantee/{kind}")) if instance.java_members(view) else set()
     theirs = {item for item, owner in sharding.owners(view).items() if not instance.is_python(owner)}
     return [item for item in view.items if item not in off and not (item in theirs and str(item) in reported)]
 
 
-def reached(view: View, place: Place) -> str | None:
-    """The fire that all shards have come to; None where one has not come to any."""
+def reached(view: View, place: Place, last: Last | None) -> str | None:
+    """The fire that all shards have come to since the last call; None where one has not come to any.
+
+    The same request has another number at each instance: all are answered when the last has come.
+    """
     marks = milestone.marks_of(view, place)
     fires = [marks[item].fire if item in marks else None for item in expected(view, place[0])]
-    known = [fire for fire in fires if fire is not None]
-    return min(known, key=order) if known and len(known) == len(fires) else None
+    known = sorted((fire for fire in fires if fire is not None), key=order)
+    if not known or len(known) < len(fires) or (last is not None and order(known[0]) <= order(last.fire)):
+        return None
+    return known[0] if place[1] == SCHEDULED else known[-1]
+
+
+def latch_of(kind: str) -> str:
+    return f"guarantee/{kind}-latch"
 
 
 def caller(view: View) -> bool:
-    """Whether the calling is ours: the owner's of the first shard, or the first Python worker's."""
-    ours = [who for who in server.workers(view) if instance.is_python(who)]
+    """Whether the calling is ours: the owner's of the first shard, or the first Python worker's; where nobody
+    may work any more, that of one who is still there."""
+    ours = [
+        who for who in server.workers(view) or view.tree.children(instance.ROOT) if instance.is_python(who)
+    ]
     first = view.tree.get(sharding.owner_node(0))
     return view.me == (first if first in ours else next(iter(ours), None))
 
@@ -93,8 +108,7 @@ def decide(view: View) -> Iterator[Step | Look]:
     yield from tell(view)
     for kind in (STARTED, COMPLETED):
         if wanted(view, kind):
-            for place in ((kind, SCHEDULED), (kind, ASKED)):
-                yield from look_at(view, place)
+            yield from look_at(view, kind)
     yield from release(view)
 
 
@@ -114,19 +128,22 @@ def tell(view: View) -> Iterator[Step]:
             yield do(then=Called(name))
 
 
-def look_at(view: View, place: Place) -> Iterator[Step | Look]:
+def look_at(view: View, kind: str) -> Iterator[Step | Look]:
     """Call, if all have come to a fire that was not called for; call again, or give up, where that failed."""
-    name, last = "/".join(place), last_call(view, place)
-    if last is not None and last.state == CALLING:
-        yield from unfinished(view, place, last)
-        return
-    fire = reached(view, place)
-    if not caller(view):
-        return
-    if fire is not None and (last is None or order(fire) > order(last.fire)):
-        yield from call(view, place, Last(fire, view.me, CALLING), CallHook(name, fire))
-    else:
-        yield from give_up(view, place, last)
+    ready = False
+    for place in ((kind, SCHEDULED), (kind, ASKED)):
+        last = last_call(view, place)
+        if last is not None and last.state == CALLING:
+            yield from unfinished(view, place, last)
+        elif not caller(view):
+            continue
+        elif (fire := reached(view, place, last)) is not None:
+            ready = True
+            yield from call(view, place, Last(fire, view.me, CALLING), CallHook("/".join(place), fire))
+        else:
+            yield from give_up(view, place, last)
+    if not ready:
+        yield from latch.withdraw(view, latch_of(kind))
 
 
 def unfinished(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
@@ -140,35 +157,37 @@ def unfinished(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
     elif not instance.dead(view, last.by):
         yield from instance.when_dead(view, last.by)
     elif caller(view) and view.local.hooks.again:
-        yield from call(view, place, replace(last, by=view.me), CallHook(name, last.fire))
+        yield do(*record(view, place, replace(last, by=view.me)), then=CallHook(name, last.fire))
     elif caller(view):
         said = Say(
             f"what is called once all shards have {place[0]} was cut short for {last.fire} and is let be"
         )
-        yield from call(view, place, replace(last, state=UNKNOWN), said)
+        yield do(*record(view, place, replace(last, state=UNKNOWN)), then=said)
 
 
 def call(view: View, place: Place, last: Last, then: Effect) -> Iterator[Step | Look]:
     """Claim a call. While Java members are there, whose listeners would call too, by their latch."""
-    node = called_node(place)
+    writes = record(view, place, last)
+    if instance.java_members(view):
+        yield from latch.act(view, latch_of(place[0]), *writes, then=then)
+    else:
+        yield do(*writes, then=then)
+
+
+def record(view: View, place: Place, last: Last) -> list[Write]:
+    """Write of a call, and close the round that Java members are in."""
+    node, reported = called_node(place), f"guarantee/{place[0]}"
     written: Write = (
         Put(node, last.text(), view.tree.version(node)) if node in view.tree else Create(node, last.text())
     )
-    writes = [Require(instance.alive_node(view.me)), written]
-    reported = f"guarantee/{place[0]}"
-    if reported in view.tree:
-        writes.append(Delete(reported, recursive=True))
-    if instance.java_members(view):
-        yield from latch.act(view, f"{reported}-latch", *writes, then=then)
-    else:
-        yield do(*writes, then=then)
+    closing = [Delete(reported, recursive=True)] if reported in view.tree else []
+    return [Require(instance.alive_node(view.me)), written, *closing]
 
 
 def give_up(view: View, place: Place, last: Last | None) -> Iterator[Step | Look]:
     """Wait no longer than the job wants for shards that do not come."""
     hooks = view.local.hooks
     patience = hooks.started_timeout if place[0] == STARTED else hooks.completed_timeout
-    yield from latch.withdraw(view, f"guarantee/{place[0]}-latch")
     waiting = [
         mark
         for mark in milestone.marks_of(view, place).values()
@@ -182,7 +201,7 @@ def give_up(view: View, place: Place, last: Last | None) -> Iterator[Step | Look
         yield Look(view.boot + left, f"have all shards {place[0]}?")
         return
     said = Say(f"not all shards have {place[0]} for {first.fire} within {patience:g} s: it is not waited for")
-    yield from call(view, place, Last(first.fire, view.me, LATE), said)
+    yield do(*record(view, place, Last(first.fire, view.me, LATE)), then=said)
 
 
 def release(view: View) -> Iterator[Step]:
@@ -198,5 +217,7 @@ def may_begin(view: View, item: int) -> bool:
     last = last_call(view, (STARTED, round_of(fire)))
     if last is not None and last.state != CALLING and order(last.fire) >= order(fire):
         return True
-    # A Java member has called, and closed the round.
-    return bool(instance.java_members(view)) and milestone.guarantee_node(STARTED, item) not in view.tree
+    # A Java member has called, and closed the round in which we had told it of ours.
+    mark = milestone.marks_of(view, (STARTED, round_of(fire))).get(item)
+    told = mark is not None and mark.fire == fire and mark.java
+    return told and milestone.guarantee_node(STARTED, item) not in view.tree

@@ -11,14 +11,15 @@ to, so that a job removed and made anew starts anew.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import chain
 
 from . import execution, instance, milestone, timekeeping
-from .step import Claim, Create, Forbid, Look, Put, Require, Reread, Saved, Start, Step, Write, do
-from .view import Source, View
+from .step import Claim, Create, Forbid, Look, Put, Require, Reread, Saved, Start, Step, Write, do, portions
+from .view import Source, View, once
 
 #: How often a cursor is read again that says its shard runs where no mark does.
 ASK_AGAIN = 1.0
@@ -110,6 +111,7 @@ def cursor(view: View, item: int) -> Cursor:
     return told if told.made == made else Cursor(made=made)
 
 
+@once
 def birth(view: View) -> int:
     """The number of the commit that made the job."""
     return view.tree.node("").made if "" in view.tree else 0
@@ -166,20 +168,40 @@ def unmoved(view: View, item: int) -> Write:
     return Forbid(node(item)) if found is None else Require(node(item), found.version)
 
 
-def start(view: View, fires: Sequence[Fire], *proof: Write) -> Step:
-    """Claim these shards and run them, all in one transaction. `proof` is what makes them ours to run."""
-    writes: list[Write] = [Require(instance.alive_node(view.me)), *proof, *timekeeping.touch(view)]
-    claims = []
-    for fire in fires:
-        now = cursor(view, fire.item)
-        name = attempt(view, fire.item)
-        tenure = Tenure(view.me, name, fire.fire, fire.source.value, fire.tries)
-        writes += execution.begin(view, [fire.item])
-        claimed = replace(now, at=fire.at or now.at, run=tenure, asked=fire.asked or now.asked)
-        writes.append(put(view, fire.item, claimed))
-        writes += milestone.marks(view, milestone.STARTED, fire.item, fire.fire)
-        claims.append(Claim(fire.item, fire.fire, fire.source, name, fire.tries, now.checkpoint))
-    return do(*writes, then=Start(tuple(claims)))
+def start(
+    view: View,
+    fires: Sequence[Fire],
+    proof: Callable[[int], Iterable[Write]],
+    *,
+    last: Sequence[Write] = (),
+) -> Iterator[Step]:
+    """Claim these shards and run them, all in one transaction if the registry takes it. `proof` is what makes
+    each ours to run; `last` is written with the last of them."""
+    claims = {fire.item: _claim(view, fire) for fire in fires}
+    writes = {fire.item: [*proof(fire.item), *_claiming(view, fire)] for fire in fires}
+    parts = list(portions(view, writes))
+    for number, part in enumerate(parts, 1):
+        yield do(
+            Require(instance.alive_node(view.me)),
+            *timekeeping.touch(view),
+            *(last if number == len(parts) else ()),
+            *chain.from_iterable(part.values()),
+            then=Start(tuple(claims[item] for item in part)),
+        )
+
+
+def _claim(view: View, fire: Fire) -> Claim:
+    name, checkpoint = attempt(view, fire.item), cursor(view, fire.item).checkpoint
+    return Claim(fire.item, fire.fire, fire.source, name, fire.tries, checkpoint)
+
+
+def _claiming(view: View, fire: Fire) -> Iterator[Write]:
+    now = cursor(view, fire.item)
+    tenure = Tenure(view.me, attempt(view, fire.item), fire.fire, fire.source.value, fire.tries)
+    yield from execution.begin(view, [fire.item])
+    claimed = replace(now, at=fire.at or now.at, run=tenure, asked=fire.asked or now.asked)
+    yield put(view, fire.item, claimed)
+    yield from milestone.marks(view, milestone.STARTED, fire.item, fire.fire)
 
 
 def still_ours(view: View, item: int) -> bool:
@@ -191,23 +213,26 @@ def still_ours(view: View, item: int) -> bool:
 
 def save(view: View) -> Iterator[Step]:
     """Write the checkpoints of what runs here; a run that was taken over has no say any more."""
-    texts = [(item, run.unsaved) for item, run in view.local.runs.items() if run.unsaved is not None]
-    ours = [(item, text) for item, text in texts if run_is_ours(view, item)]
-    if texts:
-        writes = [put(view, item, replace(cursor(view, item), checkpoint=text)) for item, text in ours]
-        yield do(*writes, then=Saved(tuple((item, text or "") for item, text in texts)))
-
-
-def run_is_ours(view: View, item: int) -> bool:
-    view.cursors.need([item])
-    return view.local.runs[item].outcome is None and still_ours(view, item)
+    texts = {
+        item: run.unsaved
+        for item, run in view.local.runs.items()
+        if run.unsaved is not None and run.outcome is None
+    }
+    view.cursors.need(texts)
+    writes = {
+        item: [put(view, item, replace(cursor(view, item), checkpoint=text))]
+        if still_ours(view, item)
+        else []
+        for item, text in texts.items()
+    }
+    for part in portions(view, writes):
+        yield do(*chain.from_iterable(part.values()), then=Saved(tuple((item, texts[item]) for item in part)))
 
 
 def end(view: View, item: int, outcome: str, at: datetime | None) -> Iterator[Write]:
     """The run is over: write how it ended, and take its mark away."""
     now = cursor(view, item)
-    unsaved = view.local.runs[item].unsaved
-    checkpoint = now.checkpoint if unsaved is None else unsaved
+    checkpoint = _checkpoint(view, item)
     fire = now.run.fire if now.run is not None else ""
     yield put(view, item, replace(now, at=at, run=None, last=outcome, ended=view.now, checkpoint=checkpoint))
     yield from execution.end(view, [item])
@@ -218,7 +243,14 @@ def leave(view: View, item: int) -> Write:
     """The fire is not over, and nobody runs it."""
     now = cursor(view, item)
     assert now.run is not None
-    return put(view, item, replace(now, run=replace(now.run, by=instance.NOBODY)))
+    nobody = replace(now.run, by=instance.NOBODY)
+    return put(view, item, replace(now, run=nobody, checkpoint=_checkpoint(view, item)))
+
+
+def _checkpoint(view: View, item: int) -> str | None:
+    """What a run of ours leaves to its successor, written or not."""
+    unsaved = view.local.runs[item].unsaved
+    return cursor(view, item).checkpoint if unsaved is None else unsaved
 
 
 def give_up(view: View, item: int, why: str) -> Write:

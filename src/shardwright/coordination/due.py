@@ -19,6 +19,9 @@ from .view import Source, View
 #: A claim may be made this long before its fire, so that the run starts on time.
 AHEAD = timedelta(seconds=1)
 
+#: How long a Java member may take from its fire to having seen what is its own.
+STIR = timedelta(seconds=2)
+
 #: How far to look back for the latest fire, one after the other: most jobs fire often.
 _WINDOWS = (
     timedelta(seconds=20),
@@ -30,11 +33,27 @@ _WINDOWS = (
 )
 
 
+def ahead(view: View) -> timedelta:
+    """How long before its fire a claim may be made: not at all beside Java members, who begin on time and may
+    be given the shard before that."""
+    return timedelta(0) if instance.java_members(view) else AHEAD
+
+
+def stirring(view: View) -> datetime | None:
+    """Until when Java members may be starting what is theirs, because a fire is near; None if none is. With
+    fires at every moment there is no better one."""
+    fire = latest(view.schedule, view.now + AHEAD) if view.schedule is not None else None
+    if fire is None or view.schedule is None or fire + STIR <= view.now:
+        return None
+    following = view.schedule.next(fire)
+    return fire + STIR if following is None or following - fire > 2 * STIR else None
+
+
 def fires(view: View, items: list[int]) -> dict[int, datetime]:
     """Of these shards, those that have a fire to come to, each with that fire."""
     if view.schedule is None:
         return {}
-    last = latest(view.schedule, view.now + AHEAD)
+    last = latest(view.schedule, view.now + ahead(view))
     if last is None:
         return {}
     found = {}
@@ -87,9 +106,12 @@ def oldest_missed(view: View, since: datetime) -> datetime | None:
 
 def answered(view: View, item: int) -> datetime:
     """Up to when the shard's fires are accounted for, or are none of ours."""
-    at = claim.cursor(view, item).at
+    known = claim.cursor(view, item)
+    at = known.at
     found = gap.known(view)
     counts = found.counts_from(item) if found is not None else view.local.since
+    if at is not None and known.ended is not None and known.ended >= view.local.since:
+        return max(at, counts)  # somebody ran it when we came already: what fell into that is owed
     if at is None or found is None or not makes_up(view):
         return max(moment for moment in (at, view.local.since, counts) if moment is not None)
     age = view.config.catch_up_max_age
@@ -119,6 +141,7 @@ def why(view: View, item: int, fire: datetime) -> Source:
 
 
 def next_look(view: View) -> Iterator[Look]:
-    fire = view.schedule.next(view.now + AHEAD) if view.schedule is not None else None
+    early = ahead(view)
+    fire = view.schedule.next(view.now + early) if view.schedule is not None else None
     if fire is not None:
-        yield Look(view.boot + (fire - AHEAD - view.now).total_seconds(), f"fires at {fire.isoformat()}")
+        yield Look(view.boot + (fire - early - view.now).total_seconds(), f"fires at {fire.isoformat()}")

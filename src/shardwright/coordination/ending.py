@@ -6,9 +6,10 @@ job wants that, it is put up for somebody else.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 from . import claim, due, failover, rotation, sharding
-from .step import Delete, Forget, Put, Step, Write, do
+from .step import Delete, Forget, Put, Step, Write, do, portions
 from .view import View
 
 #: The outcome of a run that we stopped before it was through.
@@ -20,25 +21,29 @@ def decide(view: View) -> Iterator[Step]:
     if not over:
         return
     view.cursors.need(over)
-    writes: list[Write] = []
-    for item, run in over.items():
-        if not claim.still_ours(view, item):
-            continue
-        if run.outcome == CUT_SHORT and failover.wanted(view):
-            writes += failover.put_back(view, item)
-        else:
-            writes += claim.end(view, item, run.outcome or "", due.after_run(view, item))
-            writes += failover.finished(view, item)
-        writes += hand_over(view, item)
-    yield do(*writes, then=Forget(tuple(over)))
+    for part in portions(view, {item: list(_end(view, item)) for item in over}):
+        yield do(*chain.from_iterable(part.values()), then=Forget(tuple(part)))
+
+
+def _end(view: View, item: int) -> Iterator[Write]:
+    """Nothing, where somebody has taken the shard over: what was done under the old claim is history."""
+    if not claim.still_ours(view, item):
+        return
+    outcome = view.local.runs[item].outcome or ""
+    if outcome == CUT_SHORT and failover.wanted(view):
+        yield from failover.put_back(view, item)
+    else:
+        yield from claim.end(view, item, outcome, due.after_run(view, item))
+        yield from failover.finished(view, item)
+    yield from hand_over(view, item)
 
 
 def hand_over(view: View, item: int) -> Iterator[Write]:
     """Give the shard to whoever the leader left word for, or whose turn it is."""
     word, owner = sharding.next_node(item), sharding.owner_node(item)
-    if owner not in view.tree or view.tree.get(owner) != view.me:
-        return
-    if word in view.tree:
-        yield Put(owner, view.tree.get(word) or "", view.tree.version(owner))
+    heir = None
+    if owner in view.tree and view.tree.get(owner) == view.me and word in view.tree:
+        heir = view.tree.get(word) or ""
+        yield Put(owner, heir, view.tree.version(owner))
         yield Delete(word, view.tree.version(word))
-    yield from rotation.pass_on(view)
+    yield from rotation.pass_on(view, heir)

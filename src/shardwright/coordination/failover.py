@@ -13,7 +13,7 @@ nothing else.
 
 from collections.abc import Iterator
 
-from . import claim, execution, instance, latch, server, sharding
+from . import claim, execution, gap, instance, latch, server, sharding, timekeeping
 from .step import Create, Delete, Look, Put, Step, Write, do
 from .view import Source, View
 
@@ -43,7 +43,7 @@ def waiting(view: View) -> list[int]:
 
 def taken(view: View, item: int) -> bool:
     """Whether somebody has taken the shard over, or may: then it is not its owner's to start."""
-    return taken_node(item) in view.tree or waiting_node(item) in view.tree
+    return any(node(item) in view.tree for node in (taken_node, taking_node, waiting_node))
 
 
 def owns(view: View, item: int) -> bool:
@@ -55,7 +55,12 @@ def decide(view: View) -> Iterator[Step | Look]:
     if view.local.stopped or not instance.registered(view):
         return
     yield from put_up(view)
-    if view.config.failover and may_take(view) and (item := next(iter(waiting(view)), None)) is not None:
+    if view.config.failover and not wanted(view):
+        yield from take_down(view)
+    elif view.config.failover and may_take(view) and (item := next(iter(waiting(view)), None)) is not None:
+        if taken_up_since(view, item):
+            yield do(claim.unmoved(view, item), Delete(waiting_node(item)))
+            return
         step = take(view, item)
         yield from latch.act(
             view,
@@ -82,7 +87,8 @@ def put_up(view: View) -> Iterator[Step | Look]:
         elif not view.tree.node(mark).owner:
             yield do(Delete(mark), *lost(view, item))
     for item in view.items:
-        yield from look_after_taker(view, item)
+        if taking_node(item) in view.tree:
+            yield from look_after_taker(view, item)
     yield from put_up_unmarked(view)
 
 
@@ -111,20 +117,38 @@ def put_up_unmarked(view: View) -> Iterator[Step]:
             yield do(*lost(view, item))
 
 
+def take_down(view: View) -> Iterator[Step]:
+    """Java members put shards up that the job wants at most once: they are accounted for, and not run."""
+    for item in waiting(view):
+        yield do(Delete(waiting_node(item)), *lost(view, item))
+
+
 def look_after_taker(view: View, item: int) -> Iterator[Step | Look]:
     """A taker that died before it started, or a Java one that only blinked."""
-    taking = taking_node(item)
-    if (
-        taking not in view.tree
-        or execution.running_node(item) in view.tree
-        or waiting_node(item) in view.tree
-    ):
+    who = view.tree.get(taking_node(item)) or ""
+    if execution.running_node(item) in view.tree or waiting_node(item) in view.tree:
+        yield from leave_to_java(view, item, who)
         return
-    who = view.tree.get(taking) or ""
     if not instance.dead(view, who):
         yield from instance.when_dead(view, who)
-    elif not taken_up_since(view, item):
+        yield from leave_to_java(view, item, who)
+    elif taken_up_since(view, item):
+        return
+    elif wanted(view):
         yield do(claim.unmoved(view, item), *up(view, item))
+    elif view.config.failover:
+        yield do(Delete(taking_node(item)), *lost(view, item))
+
+
+def leave_to_java(view: View, item: int, who: str) -> Iterator[Step]:
+    """A Java member has taken a shard over. It will not tell the cursor, so that is done for it: else the
+    shard would be put up again as soon as it has ended."""
+    if instance.is_python(who) or not gap.warden(view):
+        return
+    view.cursors.need([item])
+    run = claim.cursor(view, item).run
+    if run is not None and instance.dead(view, run.by):
+        yield do(claim.give_up(view, item, f"taken over by {who}"))
 
 
 def up(view: View, item: int) -> Iterator[Write]:
@@ -146,6 +170,8 @@ def may_take(view: View) -> bool:
     """Idle members first; a busy one only when nobody is idle and it has room."""
     if view.local.draining or view.local.slots < 1 or not server.may_work(view):
         return False
+    if not timekeeping.trusted(view):
+        return False
     if not view.local.runs:
         return True
     at_work = {execution.runner(view, item) for item in execution.marked(view)}
@@ -161,14 +187,13 @@ def take(view: View, item: int) -> Step:
     known = (
         Put(taking, view.me, view.tree.version(taking)) if taking in view.tree else Create(taking, view.me)
     )
-    return claim.start(
-        view,
-        [again],
+    proof = [
         Delete(waiting_node(item)),
         *([Delete(taken_node(item))] if taken_node(item) in view.tree else []),
         Create(taken_node(item), view.me, ephemeral=True),
         known,
-    )
+    ]
+    return next(claim.start(view, [again], lambda _: proof))
 
 
 def put_back(view: View, item: int) -> Iterator[Write]:

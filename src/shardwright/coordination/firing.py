@@ -5,6 +5,7 @@ the next change in the registry, or the next moment asked for, makes us look aga
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from . import (
     claim,
@@ -27,6 +28,7 @@ from .view import Source, View
 def decide(view: View) -> Iterator[Step | Look]:
     # What we have claimed without hearing of it is run now; what runs leaves its checkpoints.
     yield from unheard.decide(view)
+    yield from unheard.restore(view)
     yield from claim.save(view)
 
     # Only those who may work start anything, and nobody while a Java leader asks for a quiet moment.
@@ -50,10 +52,11 @@ def decide(view: View) -> Iterator[Step | Look]:
 
     # What still runs is made good when it has ended; what the dead left unfinished is failover's.
     fires = due.fires(view, gap.open_for(view, ours))
-    busy = [item for item in ours if claim.busy(view, item)]
-    yield from misfire.remember(view, [item for item in fires if item in busy])
+    free = [item for item in ours if not claim.busy(view, item)]
+    busy = sorted(set(ours).difference(free))
+    yield from misfire.remember(view, [item for item in busy if item in fires])
     yield from claim.watch_unmarked(view, [item for item in busy if item in fires or trigger.asked(view)])
-    free = [item for item in ours if item not in busy and not failover.owns(view, item)]
+    free = [item for item in free if not failover.owns(view, item)]
 
     begin = [
         claim.Fire(item, fires[item].isoformat(), due.why(view, item, fires[item]), fires[item])
@@ -65,7 +68,5 @@ def decide(view: View) -> Iterator[Step | Look]:
         for item in misfire.left_by_java(view, free)
         if item not in fires
     ]
-    if begin:
-        items = [fire.item for fire in begin]
-        yield claim.start(view, begin, *sharding.owned(view, items), *misfire.made_good(view, items))
+    yield from claim.start(view, begin, partial(misfire.proof, view))
     yield from due.next_look(view)

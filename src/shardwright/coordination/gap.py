@@ -131,6 +131,7 @@ def settled(view: View) -> bool:
         found is not None
         and found.schedule == timetable(view)
         and found.shards == len(view.items)
+        and found.java == bool(instance.java_members(view))
         and not found.idle
     )
 

@@ -53,8 +53,8 @@ def decide(view: View) -> Iterator[Step | Look]:
     able = not view.local.stopped and not view.local.draining and server.may_work(view)
     if NODE in view.tree or not able:
         yield from latch.withdraw(view, LATCH)
-        if not able and NODE in view.tree and current(view) == view.me:
-            yield do(Delete(NODE, view.tree.version(NODE)))
+        if not able and current(view) == view.me:
+            yield do(*_same_term(view), Delete(NODE, view.tree.version(NODE)))
         return
     rank = server.workers(view).index(view.me)
     yield from latch.act(
@@ -66,6 +66,12 @@ def decide(view: View) -> Iterator[Step | Look]:
         turn=rank,
         since=view.tree.since(NODE),
     )
+
+
+def _same_term(view: View) -> tuple[Write, ...]:
+    """That nobody was elected since. The leader's node is made anew under one name, so its version says
+    little."""
+    return (Require(TERM, view.tree.version(TERM)),) if TERM in view.tree else ()
 
 
 def new_term(view: View) -> tuple[Write, ...]:

@@ -31,9 +31,11 @@ class Mark:
 
     fire: str
     at: datetime
+    java: bool = False
+    """Whether Java members were told, too."""
 
     def text(self) -> str:
-        return f"{self.fire} {self.at.isoformat()}"
+        return f"{self.fire} {self.at.isoformat()}{' java' if self.java else ''}"
 
 
 def mark_node(place: Place, item: int) -> str:
@@ -53,6 +55,12 @@ def order(fire: str) -> tuple[int, str]:
     return (int(fire[1:]), "") if fire.startswith("#") else (0, fire)
 
 
+def read(text: str) -> Mark:
+    fire, at, *more = text.split(" ")
+    order(fire)
+    return Mark(fire, datetime.fromisoformat(at), more == ["java"])
+
+
 def wanted(view: View, kind: str) -> bool:
     hooks = view.local.hooks
     return hooks.started if kind == STARTED else hooks.completed
@@ -64,10 +72,8 @@ def marks_of(view: View, place: Place) -> Mapping[int, Mark]:
     view.tree.need(nodes.values())
     found = {}
     for item, node in nodes.items():
-        fire, _, at = (view.tree.get(node) or "").partition(" ")
         try:
-            order(fire)
-            found[item] = Mark(fire, datetime.fromisoformat(at))
+            found[item] = read(view.tree.get(node) or "")
         except ValueError:
             continue
     return found
@@ -77,8 +83,8 @@ def marks(view: View, kind: str, item: int, fire: str) -> Iterator[Write]:
     """The shard has come to this fire."""
     if not wanted(view, kind):
         return
-    node, text = mark_node((kind, round_of(fire)), item), Mark(fire, view.now).text()
+    java = bool(instance.java_members(view))
+    node, text = mark_node((kind, round_of(fire)), item), Mark(fire, view.now, java).text()
     yield Put(node, text) if node in view.tree else Create(node, text)
-    theirs = guarantee_node(kind, item)
-    if instance.java_members(view) and theirs not in view.tree:
-        yield Create(theirs)
+    if java and guarantee_node(kind, item) not in view.tree:
+        yield Create(guarantee_node(kind, item))

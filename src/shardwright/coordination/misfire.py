@@ -9,9 +9,10 @@ honoured when found.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from . import instance
-from .step import Create, Delete, Step, Write, do
+from . import instance, sharding
+from .step import Create, Delete, Step, Write, do, portions
 from .view import View
 
 
@@ -31,13 +32,16 @@ def left_by_java(view: View, items: Iterable[int]) -> list[int]:
 
 def remember(view: View, items: Iterable[int]) -> Iterator[Step]:
     """Note that a fire of these was missed, for a Java owner to come."""
-    new = [item for item in items if node(item) not in view.tree]
-    if new and view.config.misfire and instance.java_members(view):
-        yield do(*(Create(node(item)) for item in new))
+    if not view.config.misfire or not instance.java_members(view):
+        return
+    new = {item: [Create(node(item))] for item in items if node(item) not in view.tree}
+    for part in portions(view, new):
+        yield do(*chain.from_iterable(part.values()))
 
 
-def made_good(view: View, items: Iterable[int]) -> Iterator[Write]:
-    """With the claim of a fire nothing is owed any more."""
-    for item in items:
-        if node(item) in view.tree:
-            yield Delete(node(item))
+def proof(view: View, item: int) -> Iterator[Write]:
+    """What goes with the claim of a shard of ours: that it is, and that with this fire nothing is owed any
+    more."""
+    yield sharding.owned(view, item)
+    if node(item) in view.tree:
+        yield Delete(node(item))

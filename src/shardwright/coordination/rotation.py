@@ -33,17 +33,24 @@ def turn(view: View, assigned: list[int]) -> list[int]:
     return [0] if view.me == (owner if owner in there else there[0]) else []
 
 
-def pass_on(view: View) -> Iterator[Write]:
-    """With the end of a run: say whose turn is next, and give it the shard."""
+def pass_on(view: View, heir: str | None) -> Iterator[Write]:
+    """With the end of a run: say whose turn is next, and give it the shard, unless that has an heir
+    already."""
     if not rotates(view):
         return
-    able = server.workers(view)
-    following = able[(able.index(view.me) + 1) % len(able)] if view.me in able else next(iter(able), None)
     if NODE in view.tree:
         yield Delete(NODE)
+    following = heir or following_us(view)
     if following is None:
         return
     yield Create(NODE, instance.address_of(following), ephemeral=True)
     owner = sharding.owner_node(0)
-    if owner in view.tree and sharding.next_node(0) not in view.tree:
+    if heir is None and owner in view.tree and view.tree.get(owner) != following:
         yield Put(owner, following, view.tree.version(owner))
+
+
+def following_us(view: View) -> str | None:
+    able = server.workers(view)
+    if view.me not in able:
+        return next(iter(able), None)
+    return able[(able.index(view.me) + 1) % len(able)]

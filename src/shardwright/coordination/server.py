@@ -10,7 +10,7 @@ is none.
 from collections.abc import Iterator
 
 from . import instance
-from .step import Create, Delete, Look, Require, Say, Step, do
+from .step import Create, Look, Say, Step, do
 from .strategies import in_elasticjob_order
 from .view import View, once
 
@@ -57,18 +57,3 @@ def decide(view: View) -> Iterator[Step | Look]:
                 f"an operator enables it: shardwright enable {view.config.name} --server {address}"
             )
         )
-    elif not instance.registered(view):
-        yield from sweep(view)
-
-
-def sweep(view: View) -> Iterator[Step]:
-    """As we start, clear away servers that nobody is on; never one that an operator has DISABLED."""
-    inhabited = {instance.address_of(who) for who in view.tree.children(instance.ROOT)} | {
-        instance.address_of(view.me)
-    }
-    empty = [address for address in view.tree.children(ROOT) if address not in inhabited]
-    view.tree.need(map(node, empty))
-    for address in empty:
-        if view.tree.get(node(address)) == ENABLED:
-            version = view.tree.version(node(address))
-            yield do(Require(node(address), version), Delete(node(address), version))

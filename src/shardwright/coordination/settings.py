@@ -5,7 +5,7 @@
 
 Who finds no settings writes its own; who finds some works by those, whatever its own code says, unless that
 asks to `overwrite` them, once, as it starts. What is written later is taken up at once by everybody. Settings
-that make no sense change nothing: the job goes on by those it had.
+that make no sense change nothing: the members go on by those they had, and who has none yet stays out.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from functools import lru_cache
 from .. import elasticjob
 from ..errors import ConfigError
 from ..jobs import JobConfig
-from .step import Adopt, Create, Look, Put, Refuse, Reject, Step, Write, do
+from .step import Adopt, Create, Look, Put, Refuse, Reject, Say, Step, Write, do
 from .view import View
 
 ROOT, NODE = "", "config"
 
-_parse = lru_cache(maxsize=256)(elasticjob.read_config)
+parse = lru_cache(maxsize=256)(elasticjob.read_config)
 _write = lru_cache(maxsize=256)(elasticjob.write_config)
 
 
@@ -59,7 +59,7 @@ def replaces(view: View) -> bool:
     if not declared(view).overwrite:
         return False
     try:
-        return _parse(view.tree.get(NODE) or "", job=view.config.name) != declared(view)
+        return parse(view.tree.get(NODE) or "", job=view.config.name) != declared(view)
     except ConfigError:
         return True
 
@@ -90,6 +90,10 @@ def _root(view: View) -> Iterator[Write]:
 def adopt(view: View) -> Step:
     text = view.tree.get(NODE) or ""
     try:
-        return do(then=Adopt(text, _parse(text, job=view.config.name)))
+        return do(then=Adopt(text, parse(text, job=view.config.name)))
     except ConfigError as error:
+        if view.local.adopted is None:
+            return do(
+                then=Say(f"stays out of the job until its settings in the registry make sense: {error}")
+            )
         return do(then=Reject(text, str(error)))

@@ -17,11 +17,12 @@ anything from a Java member, gives that a moment to be heeded, and lowers it wit
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from . import claim, due, execution, instance, leader, server, strategies
-from .step import Create, Delete, Forbid, Look, Put, Require, Step, Write, do
+from .step import Create, Delete, Forbid, Look, Put, Require, Step, Write, do, portions
 from .view import View, once
 
 ROOT = "sharding"
@@ -29,9 +30,6 @@ NECESSARY, PROCESSING = "leader/sharding/necessary", "leader/sharding/processing
 
 #: How long a Java member may take from asking whether `necessary` stands to marking its shards as running.
 HEED = 1.0
-
-#: How many shards are moved in one transaction: about half of what a server takes.
-MOST = 4000
 
 #: Asked again it answers otherwise, so it is asked only when there is a reason.
 _FICKLE = "SINGLE_SHARDING_BALANCE"
@@ -58,9 +56,9 @@ def mine(view: View) -> list[int]:
     return [item for item, owner in owners(view).items() if owner == view.me]
 
 
-def owned(view: View, items: list[int]) -> list[Write]:
-    """The proof that shards are ours by assignment."""
-    return [Require(owner_node(item), view.tree.version(owner_node(item))) for item in items]
+def owned(view: View, item: int) -> Write:
+    """The proof that a shard is ours by assignment."""
+    return Require(owner_node(item), view.tree.version(owner_node(item)))
 
 
 def surplus(view: View) -> list[int]:
@@ -99,28 +97,51 @@ def decide(view: View) -> Iterator[Step | Look]:
     if not leader.is_me(view):
         return
     now, want = owners(view), wanted(view)
-    away = {owner for owner in now.values() if _may_have_blinked(view, owner)}
-    for gone in sorted(away):
-        yield from instance.when_dead(view, gone)
-    moves = {item: who for item, who in want.items() if now.get(item) not in (who, *away)}
+    moves = {item: who for item, who in want.items() if now.get(item) != who}
     held = {item: runner for item in moves if (runner := execution.runner(view, item)) is not None}
     idle = {item: who for item, who in moves.items() if item not in held}
     yield from leave_word(view, {item: want[item] for item in held}, want)
     yield from clear_surplus(view)
 
-    taken = {owner for item in idle if (owner := now.get(item))} | set(held.values())
-    from_java = [who for who in taken if not instance.is_python(who) and instance.node(who) in view.tree]
-    if from_java and NECESSARY not in view.tree:
-        yield do(*leader.warrant(view), Create(NECESSARY))
-        return
-    if from_java and view.boot < view.tree.since(NECESSARY) + HEED:
-        yield Look(view.tree.since(NECESSARY) + HEED, "Java members have heeded the flag by then")
-        return
-    waits_for_java = any(not instance.is_python(who) for who in held.values())
-    if idle:
-        yield move(view, idle, now, done=not waits_for_java)
-    elif not waits_for_java:
+    movable = idle
+    if any(not instance.is_python(who) for who in (*now.values(), *want.values())):
+        kindly = yield from mind_java(view, idle, held, now)
+        if kindly is None:
+            return
+        movable = kindly
+    waits = len(movable) < len(idle) or any(not instance.is_python(who) for who in held.values())
+    if movable:
+        yield move(view, movable, now, done=not waits)
+    elif not waits:
         yield from lower_flags(view)
+
+
+def mind_java(
+    view: View, idle: Mapping[int, str], held: Mapping[int, str], now: Mapping[int, str]
+) -> Generator[Step | Look, None, dict[int, str] | None]:
+    """What may be moved at once so that no Java member is surprised; None: nothing yet."""
+    away = {owner for owner in now.values() if _may_have_blinked(view, owner)}
+    for gone in sorted(away):
+        yield from instance.when_dead(view, gone)
+    theirs = [item for item in (*idle, *held) if _is_java_here(view, now.get(item) or held.get(item))]
+    if theirs and NECESSARY not in view.tree:
+        yield do(*leader.warrant(view), Create(NECESSARY))
+        return None
+    # It may have asked before the flag was up; or it has just ended a run, and runs again if it sees no flag.
+    quiet = [view.tree.since(path) + HEED for path in (NECESSARY, *map(execution.running_node, theirs))]
+    if theirs and view.boot < max(quiet):
+        yield Look(max(quiet), "Java members have heeded the flag by then")
+        return None
+    free = {item: who for item, who in idle.items() if now.get(item) not in away}
+    until = due.stirring(view)
+    if until is not None and any(not instance.is_python(who) for who in free.values()):
+        yield Look(view.boot + (until - view.now).total_seconds(), "a fire is near that Java may run")
+        free = {item: who for item, who in free.items() if instance.is_python(who)}
+    return free
+
+
+def _is_java_here(view: View, who: str | None) -> bool:
+    return bool(who) and not instance.is_python(who or "") and instance.node(who or "") in view.tree
 
 
 def _may_have_blinked(view: View, owner: str) -> bool:
@@ -132,53 +153,58 @@ def _may_have_blinked(view: View, owner: str) -> bool:
     )
 
 
-def settle_with_java(view: View, items: Mapping[int, str], now: Mapping[int, str]) -> Iterator[Write]:
+def settle_with_java(view: View, items: Iterable[int], now: Mapping[int, str]) -> dict[int, list[Write]]:
     """Java members keep no cursors. What one has had is accounted for up to now, so that nobody runs it
     again."""
-    theirs = [item for item in items if (owner := now.get(item)) and not instance.is_python(owner)]
+    writes: dict[int, list[Write]] = {item: [] for item in items}
+    theirs = [item for item in writes if (owner := now.get(item)) and not instance.is_python(owner)]
     view.cursors.need(theirs)
     fire = due.latest(view.schedule, view.now) if theirs and view.schedule is not None else None
     for item in theirs:
         known = claim.cursor(view, item)
-        if fire is not None and (known.at is None or known.at < fire):
-            yield claim.put(view, item, replace(known, at=fire))
+        at = max((moment for moment in (known.at, fire) if moment is not None), default=None)
+        if (known.at, known.run) != (at, None):
+            writes[item].append(claim.put(view, item, replace(known, at=at, run=None)))
+    return writes
 
 
 def move(view: View, idle: Mapping[int, str], now: Mapping[int, str], *, done: bool) -> Step:
-    """Give these shards to their new owners, by as few transactions as the server's limit allows."""
-    batch = dict(list(idle.items())[:MOST])
-    last = len(batch) == len(idle)
-    writes: list[Write] = [*leader.warrant(view), *settle_with_java(view, batch, now)]
-    for item, who in batch.items():
-        writes.append(Forbid(execution.running_node(item)))
-        if item in now:
-            writes.append(Put(owner_node(item), who, view.tree.version(owner_node(item))))
-        else:
-            writes.append(Create(owner_node(item), who))
-        if next_node(item) in view.tree:
-            writes.append(Delete(next_node(item)))
-    if not last and PROCESSING not in view.tree:
-        writes.append(Create(PROCESSING, ephemeral=True))
-    if last:
-        writes += [Delete(PROCESSING)] if PROCESSING in view.tree else []
-        writes += [Delete(NECESSARY)] if done and NECESSARY in view.tree else []
-    return do(*writes)
+    """Give these shards to their new owners, as many at a time as the registry takes."""
+    cursors = settle_with_java(view, idle, now)
+    batch = next(
+        portions(view, {item: [*_give(view, item, who), *cursors[item]] for item, who in idle.items()})
+    )
+    flags: list[Write] = []
+    if len(batch) < len(idle) and PROCESSING not in view.tree:
+        flags.append(Create(PROCESSING, ephemeral=True))
+    if len(batch) == len(idle):
+        flags += [Delete(PROCESSING)] if PROCESSING in view.tree else []
+        flags += [Delete(NECESSARY)] if done and NECESSARY in view.tree else []
+    return do(*leader.warrant(view), *chain.from_iterable(batch.values()), *flags)
+
+
+def _give(view: View, item: int, who: str) -> Iterator[Write]:
+    owner = owner_node(item)
+    yield Forbid(execution.running_node(item))
+    yield Put(owner, who, view.tree.version(owner)) if owner in view.tree else Create(owner, who)
+    if next_node(item) in view.tree:
+        yield Delete(next_node(item))
 
 
 def leave_word(view: View, held: Mapping[int, str], want: Mapping[int, str]) -> Iterator[Step]:
     """Say who is to have a shard that still runs, and take back what is no longer meant."""
-    writes: list[Write] = []
+    writes: dict[int, list[Write]] = {}
     for item, who in held.items():
         node = next_node(item)
         if node not in view.tree:
-            writes.append(Create(node, who))
+            writes[item] = [Create(node, who)]
         elif view.tree.get(node) != who:
-            writes.append(Put(node, who, view.tree.version(node)))
+            writes[item] = [Put(node, who, view.tree.version(node))]
     for name in view.tree.children("~next"):
         if name.isdecimal() and int(name) not in held and _is_stale(view, int(name), want):
-            writes.append(Delete(next_node(int(name))))
-    for start in range(0, len(writes), MOST):
-        yield do(*leader.warrant(view), *writes[start : start + MOST])
+            writes[int(name)] = [Delete(next_node(int(name)))]
+    for part in portions(view, writes):
+        yield do(*leader.warrant(view), *chain.from_iterable(part.values()))
 
 
 def _is_stale(view: View, item: int, want: Mapping[int, str]) -> bool:
@@ -188,9 +214,9 @@ def _is_stale(view: View, item: int, want: Mapping[int, str]) -> bool:
 
 def clear_surplus(view: View) -> Iterator[Step]:
     idle = [item for item in surplus(view) if execution.runner(view, item) is None]
-    for start in range(0, len(idle), 500):
-        some = idle[start : start + 500]
-        yield do(*leader.warrant(view), *(Delete(f"{ROOT}/{item}", recursive=True) for item in some))
+    gone: dict[int, list[Write]] = {item: [Delete(f"{ROOT}/{item}", recursive=True)] for item in idle}
+    for part in portions(view, gone):
+        yield do(*leader.warrant(view), *chain.from_iterable(part.values()))
 
 
 def lower_flags(view: View) -> Iterator[Step]:

@@ -5,11 +5,13 @@ they landed. `Look` asks to be called again when only time will have passed: not
 sleeps.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..jobs import JobConfig
 from ..registry import Create, Delete, Forbid, Put, Require, Write
-from .view import Source
+from ..registry.writes import weight
+from .view import Source, View
 
 __all__ = [
     "Adopt",
@@ -36,6 +38,7 @@ __all__ = [
     "Stop",
     "Write",
     "do",
+    "portions",
 ]
 
 
@@ -166,3 +169,18 @@ class Look:
 
 def do(*writes: Write, then: Effect | None = None) -> Step:
     return Step(writes, then)
+
+
+def portions(view: View, writes: Mapping[int, Sequence[Write]]) -> Iterator[dict[int, Sequence[Write]]]:
+    """What is to be written about each shard, in as few portions as the registry takes at a time."""
+    portion: dict[int, Sequence[Write]] = {}
+    room = view.room
+    for item, some in writes.items():
+        size = weight(some) + 2 * len(view.tree.root.encode()) * len(some)
+        if portion and size > room:
+            yield portion
+            portion, room = {}, view.room
+        portion[item] = some
+        room -= size
+    if portion:
+        yield portion

@@ -1,20 +1,29 @@
-"""Tidying: nodes of failover and of monitoring in a job that has switched them off. The leader takes them
-away.
+"""Tidying: what nobody needs any more. The leader takes it away.
 
-A run that goes on is not disturbed: its cursor says that it does.
+    ~empty/<address>    persistent    a server that nobody is on: as which version it was noted
+
+Nodes of failover and of monitoring go in a job that has switched them off; a run that goes on is not
+disturbed, since its cursor says that it does. Servers go when they have been empty for a while, but never one
+that an operator has DISABLED.
 """
 
 from collections.abc import Iterator
 
-from . import leader
-from .step import Delete, Look, Step, do
+from . import instance, leader, server
+from .step import Create, Delete, Look, Step, do
 from .view import View
+
+EMPTY = "~empty"
+
+#: For how many seconds a server is empty before it is taken away.
+A_WHILE = 60.0
 
 #: How many nodes are taken away in one transaction.
 MOST = 500
 
 
 def leftovers(view: View) -> list[str]:
+    """Nodes of what is switched off."""
     found: list[str] = []
     shards = [f"sharding/{name}" for name in view.tree.children("sharding")]
     if not view.config.monitor_execution:
@@ -25,8 +34,40 @@ def leftovers(view: View) -> list[str]:
     return [path for path in found if path in view.tree]
 
 
+def empty(view: View) -> list[str]:
+    """Servers that nobody is on, and that no operator has DISABLED."""
+    inhabited = {instance.address_of(who) for who in view.tree.children(instance.ROOT)}
+    bare = [address for address in view.tree.children(server.ROOT) if address not in inhabited]
+    view.tree.need(map(server.node, bare))
+    return [address for address in bare if view.tree.get(server.node(address)) == server.ENABLED]
+
+
+def sweep(view: View) -> Iterator[Step | Look]:
+    """Take away servers that have been empty for a while. A member that is just starting has a server before
+    it is an instance, so the server must have stood untouched since it was noted."""
+    bare = empty(view)
+    noted = view.tree.children(EMPTY)
+    view.tree.need(f"{EMPTY}/{address}" for address in noted)
+    for address in bare:
+        note, node = f"{EMPTY}/{address}", server.node(address)
+        version = view.tree.version(node)
+        if note not in view.tree:
+            yield do(*leader.warrant(view), Create(note, str(version)))
+        elif view.tree.get(note) != str(version):
+            yield do(*leader.warrant(view), Delete(note))
+        elif view.boot < view.tree.since(note) + A_WHILE:
+            yield Look(view.tree.since(note) + A_WHILE, f"is {address} still empty?")
+        else:
+            yield do(*leader.warrant(view), Delete(node, version), Delete(note))
+    for address in sorted(set(noted).difference(bare)):
+        yield do(*leader.warrant(view), Delete(f"{EMPTY}/{address}"))
+
+
 def decide(view: View) -> Iterator[Step | Look]:
-    if leader.is_me(view) and (view.config.monitor_execution, view.config.failover) != (True, True):
+    if not leader.is_me(view):
+        return
+    if (view.config.monitor_execution, view.config.failover) != (True, True):
         paths = leftovers(view)
         for start in range(0, len(paths), MOST):
             yield do(*leader.warrant(view), *(Delete(path) for path in paths[start : start + MOST]))
+    yield from sweep(view)

@@ -10,8 +10,9 @@ cursor knows which it has run for.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
-from . import claim, failover, misfire, sharding
+from . import claim, failover, misfire
 from .step import Delete, Say, Step, do
 from .view import Source, View
 
@@ -41,6 +42,6 @@ def decide(view: View, ours: list[int]) -> Iterator[Step]:
     done = [Delete(node(view.me))] if len(free) == len(owing) else []
     if free:
         fires = [claim.Fire(item, f"#{request}", Source.TRIGGER, asked=request) for item in free]
-        yield claim.start(view, fires, *done, *sharding.owned(view, free), *misfire.made_good(view, free))
+        yield from claim.start(view, fires, partial(misfire.proof, view), last=done)
     elif done:
         yield do(*done)

@@ -12,7 +12,7 @@ from .view import Source, View
 def decide(view: View) -> Iterator[Step]:
     """Run what is ours by its cursor. Should we have an old idea of that, the step is refused, and we read it
     again."""
-    marked = [item for item in execution.marked(view) if _is_mine(view, item)]
+    marked = {item for item in execution.marked(view) if _is_mine(view, item)}
     assigned = sharding.mine(view)
     candidates = [item for item in sorted({*marked, *assigned}) if item not in view.local.runs]
     view.cursors.need(candidates)
@@ -37,3 +37,14 @@ def again(view: View, item: int, run: claim.Tenure) -> Claim:
     return Claim(
         item, run.fire, Source(run.source), run.attempt, run.tries, claim.cursor(view, item).checkpoint
     )
+
+
+def restore(view: View) -> Iterator[Step]:
+    """Mark again what runs here, where somebody took the mark away, or nobody was to make one before."""
+    for item, run in view.local.runs.items():
+        unmarked = run.outcome is None and execution.running_node(item) not in view.tree
+        if unmarked and view.config.monitor_execution:
+            view.cursors.need([item])
+            if claim.still_ours(view, item):
+                guards = (Require(instance.alive_node(view.me)), claim.unmoved(view, item))
+                yield do(*guards, *execution.begin(view, [item]))

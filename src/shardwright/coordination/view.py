@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from ..jobs import JobConfig
 from ..registry import Node, Tree, Unread
+from ..registry.writes import LARGEST
 from ..schedule import Schedule
 
 T = TypeVar("T")
@@ -28,6 +29,11 @@ class Nodes:
     def __init__(self, job: Tree, own: Tree) -> None:
         self._job = job
         self._own = own
+
+    @property
+    def root(self) -> str:
+        """Where the tree with the longer paths is."""
+        return self._own.root
 
     def __contains__(self, path: str) -> bool:
         return path[1:] in self._own if path[:1] == "~" else path in self._job
@@ -176,6 +182,8 @@ class View:
     """What runs: a class name that Java members know, or a job type; blank says nothing."""
     wall: datetime | None = None
     """This machine's own time of day; None: the registry's."""
+    room: int = LARGEST // 2
+    """How many bytes of writes go into one step."""
     answers: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
     """What was found out about this view already, by `once`."""
 

@@ -8,7 +8,7 @@ by a seeded clock in simulation.
 
 import logging
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TypeVar
@@ -207,6 +207,7 @@ class Member:
             self.config,
             self._kind,
             self._registry.clock.wall(),
+            self._registry.largest // 2,
         )
 
     def _read(self, paths: Iterable[str], *, fresh: bool = False) -> None:
@@ -312,9 +313,8 @@ class Member:
             case Start(claims):
                 self._start(claims, number)
             case Forget(items):
-                self.local = replace(
-                    self.local, runs={item: run for item, run in self.local.runs.items() if item not in items}
-                )
+                over = frozenset(items)
+                self._set_runs({item: run for item, run in self.local.runs.items() if item not in over})
                 self._again = True
             case Reread(items):
                 for item in items:
@@ -343,8 +343,9 @@ class Member:
                         self._set_run(item, replace(run, unsaved=None))
                 self._again = True
             case Go(items):
+                begun = {item: replace(self.local.runs[item], held=False) for item in items}
+                self._set_runs({**self.local.runs, **begun})
                 for item in items:
-                    self._set_run(item, replace(self.local.runs[item], held=False))
                     self._work(*self._held.pop(item))
                 self._again = True
             case CallHook(round_, fire):
@@ -366,8 +367,9 @@ class Member:
 
     def _start(self, claims: tuple[Claim, ...], number: int) -> None:
         held = self.local.hooks.started
+        new = {claim.item: Run(claim.attempt, fire=claim.fire, held=held) for claim in claims}
+        self._set_runs({**self.local.runs, **new})
         for claim in claims:
-            self._set_run(claim.item, Run(claim.attempt, fire=claim.fire, held=held))
             if held:
                 self._held[claim.item] = (claim, number)
             else:
@@ -395,7 +397,10 @@ class Member:
                 self._cancel(item, run.attempt)
 
     def _set_run(self, item: int, run: Run) -> None:
-        self.local = replace(self.local, runs={**self.local.runs, item: run})
+        self._set_runs({**self.local.runs, item: run})
+
+    def _set_runs(self, runs: Mapping[int, Run]) -> None:
+        self.local = replace(self.local, runs=runs)
 
     def _full(self, path: str) -> str:
         """A path as the registry says it: the job's, ours that are watched (~), ours that are not (~~)."""

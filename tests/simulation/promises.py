@@ -1,0 +1,158 @@
+"""What is held up against everything that happens: at each commit, as the store sees it, and at each
+moment."""
+
+import math
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from shardwright.coordination import claim, due, gap, instance
+from shardwright.registry import Delete, Landed, Node, Outcome, Put, State
+from shardwright.registry.memory import Effects, Store
+from shardwright.registry.writes import Write
+
+if TYPE_CHECKING:
+    from .world import Process, World
+
+#: For how long everything a shard needs must have been well before it counts that it did not run.
+WELL = 4.0
+
+JOB, OWN = "/ns/job", "/ns~shardwright/job"
+
+
+class Observed(Store):
+    """A store whose commits are looked at in the order in which they happen."""
+
+    watch: "Watch | None" = None
+
+    def commit(self, session: str, writes: tuple[Write, ...]) -> tuple[Outcome, Effects]:
+        before = {write.path: self.nodes.get(write.path) for write in writes}
+        leader = self.nodes.get(f"{JOB}/leader/election/instance")
+        owners = self.watch.owners() if self.watch is not None else {}
+        outcome, effects = super().commit(session, writes)
+        if self.watch is not None and isinstance(outcome, Landed):
+            self.watch.landed(session, writes, before, leader, owners)
+        return outcome, effects
+
+
+class Watch:
+    """The promises that can be seen to be broken while it happens."""
+
+    def __init__(self, world: "World") -> None:
+        self.world = world
+        self.last_change = 0.0
+        """When an operator last changed something, or a member came or went."""
+        self._well: dict[int, float] = {}
+
+    # -- at a commit --------------------------------------------------------------------------------
+
+    def owners(self) -> dict[int, str]:
+        nodes = self.world.store.nodes
+        found = {}
+        for item in range(self.shards()):
+            node = nodes.get(f"{JOB}/sharding/{item}/instance")
+            if node is not None:
+                found[item] = node.data
+        return found
+
+    def landed(
+        self,
+        session: str,
+        writes: tuple[Write, ...],
+        before: dict[str, Node | None],
+        leader: Node | None,
+        owners: dict[int, str],
+    ) -> None:
+        who = self.world.who(session)
+        if who is None:
+            return  # an operator, or a Java member: they do as they like
+        moves = [write for write in writes if isinstance(write, Put) and _is_owner(write.path)]
+        for write in writes:
+            if isinstance(write, Put | Delete) and write.path == f"{JOB}/leader/election/instance":
+                led = before[write.path]
+                if led is not None and led.owner != session:
+                    self.world.object(f"{who} overwrote a leader")
+        for move in moves:
+            held = before[move.path]
+            hands_over = held is not None and self.world.session_of(held.data) == session
+            if not hands_over and (leader is None or leader.owner != session):
+                self.world.object(f"{who} moved {move.path} and does not lead")
+        if moves and leader is not None and leader.owner == session:
+            self._only_what_must_moves(who, moves, owners)
+
+    def _only_what_must_moves(self, who: str, moves: list[Put], owners: dict[int, str]) -> None:
+        """A shard leaves a member that may keep it only if that one has more than its share."""
+        if self.world.settings.strategy != "sticky":
+            return
+        able = {member for member in self.world.members() if self.world.may_work(member)}
+        if not able:
+            return
+        counts = Counter(owners.values())
+        share = math.ceil(self.shards() / len(able))
+        for move in moves:
+            old = owners.get(int(move.path.split("/")[-2]))
+            if old in able and counts[old] < share and counts[old] <= min(counts[each] for each in able):
+                self.world.object(f"{who} took {move.path} from {old}, which had {counts[old]} of {share}")
+
+    # -- at a moment --------------------------------------------------------------------------------
+
+    def moment(self) -> None:
+        """A shard whose owner has been well for a while has come to the latest fire."""
+        world, now = self.world, self.world.clock.boot()
+        if now < self.last_change + WELL or not self._settings_hold():
+            self._well.clear()
+            return
+        owners = self.owners()
+        able = {member.member.me: member for member in world.processes.values() if self._is_well(member)}
+        leader = world.store.nodes.get(f"{JOB}/leader/election/instance")
+        led = leader is not None and leader.data in able
+        for item in range(self.shards()):
+            owner = able.get(owners.get(item, ""))
+            if not led or owner is None or not self._is_free(item):
+                self._well.pop(item, None)
+            elif now >= self._well.setdefault(item, now) + WELL:
+                self._has_come_to_its_fire(item, owner)
+
+    def _has_come_to_its_fire(self, item: int, owner: "Process") -> None:
+        world = self.world
+        schedule = owner.member.settings.timetable()
+        fire = due.latest(schedule, world.clock.wall() - timedelta(seconds=WELL)) if schedule else None
+        known = gap.read(world.data(f"{OWN}/watched/gap") or "")
+        if fire is None or known is None:
+            return
+        cursor = claim.read(world.data(f"{OWN}/cursor/{item}") or "")
+        floor = max(owner.member.local.since, known.counts_from(item))
+        if fire > floor and (cursor.at is None or cursor.at < fire):
+            world.object(f"shard {item} of {owner.name} should have come to {fire}, and is at {cursor.at}")
+
+    def _is_well(self, process: "Process") -> bool:
+        member, registry = process.member, process.registry
+        address = instance.address_of(member.me)
+        return (
+            not process.paused
+            and registry.state is State.CONNECTED
+            and not process.slow
+            and registry._link.eat_replies == 0
+            and not (member.local.draining or member.local.stopped or member.left)
+            and f"{OWN}/watched/alive/{member.me}" in self.world.store.nodes
+            and self.world.data(f"{JOB}/servers/{address}") == "ENABLED"
+        )
+
+    def _is_free(self, item: int) -> bool:
+        nodes, shard = self.world.store.nodes, f"{JOB}/sharding/{item}"
+        cursor = claim.read(self.world.data(f"{OWN}/cursor/{item}") or "")
+        marks = (f"{shard}/running", f"{shard}/disabled", f"{shard}/failover", f"{shard}/failovering")
+        waiting = f"{JOB}/leader/failover/items/{item}"
+        held = [process for process in self.world.processes.values() if item in process.member.local.runs]
+        return not held and cursor.run is None and not any(path in nodes for path in (*marks, waiting))
+
+    def _settings_hold(self) -> bool:
+        """Not while Java members are there, whose flags and failovers we wait for without end."""
+        return not self.world.javas and f"{JOB}/config" in self.world.store.nodes
+
+    def shards(self) -> int:
+        return self.world.settings.shards
+
+
+def _is_owner(path: str) -> bool:
+    return path.startswith(f"{JOB}/sharding/") and path.endswith("/instance")
