@@ -10,6 +10,7 @@ among the settings are masked wherever a config is shown.
 import difflib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
@@ -245,7 +246,7 @@ class JobConfig(BaseModel):
     def timetable(self) -> Schedule | None:
         """When it fires; None if only when asked to."""
         text = self.cron or self.schedule
-        return parse(text, self.time_zone, dst=self.dst) if text else None
+        return _parse(text, self.time_zone, self.dst) if text else None
 
     def warnings(self, *, after: datetime = _WRITTEN) -> tuple[str, ...]:
         """What is allowed and probably not meant, a sentence each.
@@ -305,6 +306,11 @@ class JobConfig(BaseModel):
         }
         unusual = {name for name, value in self if value != usual[name]}
         return ((name, value) for name, value in self.masked().items() if name in unusual)
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str, zone: str | None, dst: Literal["quartz", "continuous"] | None) -> Schedule:
+    return parse(text, zone, dst=dst)
 
 
 #: What our own settings are called among ElasticJob's `props`; `pool_key` only says what `pool` is called.

@@ -90,7 +90,7 @@ def test_first_in_line_takes_the_lowest_over_and_starts_it_in_one_transaction() 
         PLACE: "",
     }
     (step,) = steps(nodes, cursors={0: cursor(at=T, run=LEFT), 1: None})
-    taken = Cursor(made=1, at=T, run=Tenure(A, "4", FIRE, "failover", 2))
+    taken = Cursor(made=1, at=T, run=Tenure(A, "4", FIRE, "failover", 2), began=T)
     assert step == do(
         Require(f"~alive/{A}"),
         Delete("leader/failover/items/0"),

@@ -46,8 +46,8 @@ def starts(steps: list[object]) -> list[Claim]:
 def test_all_due_shards_of_ours_start_in_one_transaction_guarded_by_owner_and_cursor() -> None:
     view = a_view({**LED, **owned(A, A)}, now=T, cursors={0: cursor(), 1: None})
     step, look = firing.decide(view)
-    claimed = Cursor(made=1, at=T, run=Tenure(A, "4", FIRE, "scheduled", 1))
-    first = Cursor(made=1, at=T, run=Tenure(A, "0", FIRE, "scheduled", 1))
+    claimed = Cursor(made=1, at=T, run=Tenure(A, "4", FIRE, "scheduled", 1), began=T)
+    first = Cursor(made=1, at=T, run=Tenure(A, "0", FIRE, "scheduled", 1), began=T)
     assert step == do(
         Require(f"~alive/{A}"),
         Require("sharding/0/instance", 7),
@@ -228,7 +228,7 @@ def test_a_cursor_that_makes_no_sense_says_nothing() -> None:
 
 
 def test_a_cursor_is_read_as_it_was_written() -> None:
-    whole = Cursor(5, T, Tenure(A, "4", FIRE, "trigger", 2), "failed", NOW, "page 7")
+    whole = Cursor(5, T, Tenure(A, "4", FIRE, "trigger", 2), "failed", NOW, T, "page 7", 9)
     assert claim.read(whole.text()) == whole
 
 

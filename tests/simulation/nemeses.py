@@ -207,3 +207,7 @@ def _to_java(world: World) -> int:
         case "join" if len(world.javas) < 2:
             world.join_java()
     return 1
+
+
+#: What the model of a Java member does not know.
+NOT_FOR_JAVA: tuple[Nemesis, ...] = (configure, step_clock)

@@ -1,13 +1,14 @@
 """What is held up against everything that happens: at each commit, as the store sees it, and at each
 moment."""
 
+import json
 import math
 from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from shardwright.coordination import claim, due, gap, instance
-from shardwright.registry import Delete, Landed, Node, Outcome, Put, State
+from shardwright.registry import Create, Delete, Landed, Node, Outcome, Put, State
 from shardwright.registry.memory import Effects, Store
 from shardwright.registry.writes import Write
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 WELL = 4.0
 
 JOB, OWN = "/ns/job", "/ns~shardwright/job"
+STARTED = f"{OWN}/watched/barrier/started/scheduled/called"
 
 
 class Observed(Store):
@@ -42,6 +44,8 @@ class Watch:
         self.world = world
         self.last_change = 0.0
         """When an operator last changed something, or a member came or went."""
+        self.released = ""
+        """Up to which fire shards may begin: its hook was called, or it was not waited for any longer."""
         self._well: dict[int, float] = {}
 
     # -- at a commit --------------------------------------------------------------------------------
@@ -66,6 +70,10 @@ class Watch:
         who = self.world.who(session)
         if who is None:
             return  # an operator, or a Java member: they do as they like
+        for write in writes:
+            if isinstance(write, Put | Create) and write.path == STARTED:
+                fire, _, state = json.loads(write.data)
+                self.released = max(self.released, fire) if state != "calling" else self.released
         moves = [write for write in writes if isinstance(write, Put) and _is_owner(write.path)]
         for write in writes:
             if isinstance(write, Put | Delete) and write.path == f"{JOB}/leader/election/instance":
@@ -75,7 +83,9 @@ class Watch:
         for move in moves:
             held = before[move.path]
             hands_over = held is not None and self.world.session_of(held.data) == session
-            if not hands_over and (leader is None or leader.owner != session):
+            # An operator took its node away and a Java member was elected: nothing can be guarded by that.
+            usurped = leader is not None and not instance.is_python(leader.data)
+            if not hands_over and not usurped and (leader is None or leader.owner != session):
                 self.world.object(f"{who} moved {move.path} and does not lead")
         if moves and leader is not None and leader.owner == session:
             self._only_what_must_moves(who, moves, owners)
@@ -85,8 +95,8 @@ class Watch:
         if self.world.settings.strategy != "sticky":
             return
         able = {member for member in self.world.members() if self.world.may_work(member)}
-        if not able:
-            return
+        if not able.issuperset(move.data for move in moves):
+            return  # decided before somebody left
         counts = Counter(owners.values())
         share = math.ceil(self.shards() / len(able))
         for move in moves:

@@ -6,7 +6,6 @@ weak as ZooKeeper. Java members are modelled. The world only moves the clock, br
 what it saw.
 """
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -362,7 +361,7 @@ class World:
                 and self._is_alive(other)
                 and f"{ROOT}/sharding/{each.claim.item}/disabled" not in self.store.nodes
             ]
-            if going:
+            if going and self.clock.boot() > self.watch.last_change + 1:
                 self.object(f"completed called for {fire} while {going} run")
         self.calls.append((self.clock.boot(), process.name, kind, fire))
         self.clock.at(self.clock.boot() + HOOK, lambda: self._call_ends(process, round_, fire))
@@ -378,8 +377,7 @@ class World:
     def _may_begin(self, claim: Claim) -> bool:
         if claim.fire.startswith("#") or self.javas:
             return True
-        last = json.loads(self.data("/ns~shardwright/job/watched/barrier/started/scheduled/called") or "[]")
-        return bool(last) and last[0] >= claim.fire and last[2] != "calling"
+        return self.watch.released >= claim.fire
 
     # -- what is seen -------------------------------------------------------------------------------
 

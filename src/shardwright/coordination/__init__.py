@@ -19,7 +19,7 @@ from . import (
     sharding,
     tidying,
 )
-from .step import Look, Step
+from .step import Look, Step, Stop
 from .view import View
 
 #: In this order: tell what ended, be known, have a leader, have an assignment, rescue, call, then fire.
@@ -32,4 +32,7 @@ def decide(view: View) -> Iterator[Step | Look]:
     if not settings.agreed(view):
         return
     for concept in CONCEPTS:
-        yield from concept.decide(view)
+        for each in concept.decide(view):
+            yield each
+            if isinstance(each, Step) and isinstance(each.then, Stop):
+                return

@@ -35,6 +35,10 @@ from .step import (
 )
 from .view import View
 
+#: For how long shards that were asked to fire are waited for where the job sets no limit: not all may have
+#: been asked.
+ASKED_PATIENCE = 60.0
+
 #: What a call says of itself.
 CALLING, DONE, FAILED, LATE, UNKNOWN = "calling", "done", "failed", "timed out", "unknown"
 
@@ -95,9 +99,8 @@ def latch_of(kind: str) -> str:
 def caller(view: View) -> bool:
     """Whether the calling is ours: the owner's of the first shard, or the first Python worker's; where nobody
     may work any more, that of one who is still there."""
-    ours = [
-        who for who in server.workers(view) or view.tree.children(instance.ROOT) if instance.is_python(who)
-    ]
+    able = [who for who in server.workers(view) if instance.is_python(who)]
+    ours = able or [who for who in view.tree.children(instance.ROOT) if instance.is_python(who)]
     first = view.tree.get(sharding.owner_node(0))
     return view.me == (first if first in ours else next(iter(ours), None))
 
@@ -157,12 +160,12 @@ def unfinished(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
     elif not instance.dead(view, last.by):
         yield from instance.when_dead(view, last.by)
     elif caller(view) and view.local.hooks.again:
-        yield do(*record(view, place, replace(last, by=view.me)), then=CallHook(name, last.fire))
+        yield do(*written(view, place, replace(last, by=view.me)), then=CallHook(name, last.fire))
     elif caller(view):
         said = Say(
             f"what is called once all shards have {place[0]} was cut short for {last.fire} and is let be"
         )
-        yield do(*record(view, place, replace(last, state=UNKNOWN)), then=said)
+        yield do(*written(view, place, replace(last, state=UNKNOWN)), then=said)
 
 
 def call(view: View, place: Place, last: Last, then: Effect) -> Iterator[Step | Look]:
@@ -176,22 +179,31 @@ def call(view: View, place: Place, last: Last, then: Effect) -> Iterator[Step | 
 
 def record(view: View, place: Place, last: Last) -> list[Write]:
     """Write of a call, and close the round that Java members are in."""
-    node, reported = called_node(place), f"guarantee/{place[0]}"
-    written: Write = (
-        Put(node, last.text(), view.tree.version(node)) if node in view.tree else Create(node, last.text())
-    )
+    reported = f"guarantee/{place[0]}"
     closing = [Delete(reported, recursive=True)] if reported in view.tree else []
-    return [Require(instance.alive_node(view.me)), written, *closing]
+    return [*written(view, place, last), *closing]
+
+
+def written(view: View, place: Place, last: Last) -> list[Write]:
+    node = called_node(place)
+    known = node in view.tree
+    return [
+        Require(instance.alive_node(view.me)),
+        Put(node, last.text(), view.tree.version(node)) if known else Create(node, last.text()),
+    ]
 
 
 def give_up(view: View, place: Place, last: Last | None) -> Iterator[Step | Look]:
     """Wait no longer than the job wants for shards that do not come."""
     hooks = view.local.hooks
     patience = hooks.started_timeout if place[0] == STARTED else hooks.completed_timeout
+    if patience is None and place[1] == ASKED:
+        patience = ASKED_PATIENCE
     waiting = [
         mark
-        for mark in milestone.marks_of(view, place).values()
-        if last is None or order(mark.fire) > order(last.fire)
+        for item, mark in milestone.marks_of(view, place).items()
+        if (last is None or order(mark.fire) > order(last.fire))
+        and not (mark.java and milestone.guarantee_node(place[0], item) not in view.tree)
     ]
     if patience is None or not waiting:
         return

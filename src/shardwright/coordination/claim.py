@@ -47,8 +47,10 @@ class Cursor:
     run: Tenure | None = None
     last: str = ""
     """How the last run ended."""
+    began: datetime | None = None
+    """When the last run, or the one that goes on, was claimed."""
     ended: datetime | None = None
-    """When it did."""
+    """When the last run ended."""
     checkpoint: str | None = None
     asked: int = 0
     """The last request to fire that the shard has run for."""
@@ -61,6 +63,7 @@ class Cursor:
             if self.run is not None
             else None,
             "last": self.last,
+            "began": self.began.isoformat() if self.began is not None else None,
             "ended": self.ended.isoformat() if self.ended is not None else None,
             "checkpoint": self.checkpoint,
             "asked": self.asked or None,
@@ -84,6 +87,7 @@ def read(text: str) -> Cursor:
             _moment(told.get("at")),
             run,
             str(told.get("last", "")),
+            _moment(told.get("began")),
             _moment(told.get("ended")),
             None if checkpoint is None else str(checkpoint),
             int(told.get("asked", 0)),
@@ -183,7 +187,7 @@ def start(
     for number, part in enumerate(parts, 1):
         yield do(
             Require(instance.alive_node(view.me)),
-            *timekeeping.touch(view),
+            *(timekeeping.touch(view) if number == 1 else ()),
             *(last if number == len(parts) else ()),
             *chain.from_iterable(part.values()),
             then=Start(tuple(claims[item] for item in part)),
@@ -199,7 +203,7 @@ def _claiming(view: View, fire: Fire) -> Iterator[Write]:
     now = cursor(view, fire.item)
     tenure = Tenure(view.me, attempt(view, fire.item), fire.fire, fire.source.value, fire.tries)
     yield from execution.begin(view, [fire.item])
-    claimed = replace(now, at=fire.at or now.at, run=tenure, asked=fire.asked or now.asked)
+    claimed = replace(now, at=fire.at or now.at, run=tenure, began=view.now, asked=fire.asked or now.asked)
     yield put(view, fire.item, claimed)
     yield from milestone.marks(view, milestone.STARTED, fire.item, fire.fire)
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from ..schedule import Schedule
 from . import claim, gap, instance
 from .step import Look
-from .view import Source, View
+from .view import LONG_AGO, Source, View
 
 #: A claim may be made this long before its fire, so that the run starts on time.
 AHEAD = timedelta(seconds=1)
@@ -60,7 +60,7 @@ def fires(view: View, items: list[int]) -> dict[int, datetime]:
     for item in items:
         since = answered(view, item)
         if last > since:
-            found[item] = oldest_missed(view, since) or last
+            found[item] = oldest_missed(view, item, since) or last
     return found
 
 
@@ -94,28 +94,35 @@ def makes_up(view: View) -> bool:
     return view.config.catch_up != "skip" and not instance.java_members(view)
 
 
-def oldest_missed(view: View, since: datetime) -> datetime | None:
+def oldest_missed(view: View, item: int, since: datetime) -> datetime | None:
     """The next to be made up for where all are, as many as the job wants."""
     if view.config.catch_up != "all" or not makes_up(view) or view.schedule is None:
         return None
-    before_us = min(view.local.since, view.now)
+    before_us = min(came(view, item), view.now)
     if since >= before_us:
         return None
-    return next(iter(last_fires(view.schedule, before_us, view.config.catch_up_max_count, since)), None)
+    name = f"due.oldest_missed {since} {before_us}"
+    if name not in view.answers:  # most shards have come equally far
+        missed = last_fires(view.schedule, before_us, view.config.catch_up_max_count, since)
+        view.answers[name] = next(iter(missed), None)
+    return view.answers[name]  # type: ignore[return-value]
+
+
+def came(view: View, item: int) -> datetime:
+    """From when on somebody was there for a shard: we, or whoever was running it when we came."""
+    known = claim.cursor(view, item)
+    began, ended = known.began or view.local.since, known.ended or LONG_AGO
+    return began if began < view.local.since <= ended else view.local.since
 
 
 def answered(view: View, item: int) -> datetime:
     """Up to when the shard's fires are accounted for, or are none of ours."""
-    known = claim.cursor(view, item)
-    at = known.at
-    found = gap.known(view)
+    at, found = claim.cursor(view, item).at, gap.known(view)
     counts = found.counts_from(item) if found is not None else view.local.since
-    if at is not None and known.ended is not None and known.ended >= view.local.since:
-        return max(at, counts)  # somebody ran it when we came already: what fell into that is owed
     if at is None or found is None or not makes_up(view):
-        return max(moment for moment in (at, view.local.since, counts) if moment is not None)
+        return max(moment for moment in (at, came(view, item), counts) if moment is not None)
     age = view.config.catch_up_max_age
-    oldest = min(view.local.since, view.now - age) if age is not None else at
+    oldest = min(came(view, item), view.now - age) if age is not None else at
     return max(at, counts, found.alone, oldest)
 
 
@@ -125,7 +132,7 @@ def after_run(view: View, item: int) -> datetime | None:
     at = claim.cursor(view, item).at
     if view.config.misfire or view.schedule is None or at is None:
         return at
-    if view.config.catch_up == "all" and at < view.local.since:
+    if view.config.catch_up == "all" and at < came(view, item):
         return at
     fallen = latest(view.schedule, view.now)
     return max(at, fallen) if fallen is not None else at
@@ -134,7 +141,7 @@ def after_run(view: View, item: int) -> datetime | None:
 def why(view: View, item: int, fire: datetime) -> Source:
     """A fire that fell into the run before it is made good; one from before our time is made up for; any
     other has come in time, or somewhat late."""
-    if makes_up(view) and fire <= view.local.since:
+    if makes_up(view) and fire <= came(view, item):
         return Source.CATCH_UP
     ended = claim.cursor(view, item).ended
     return Source.MISFIRE if ended is not None and ended > fire else Source.SCHEDULED

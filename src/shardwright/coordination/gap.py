@@ -100,11 +100,34 @@ def idle(view: View) -> bool:
     return bool(present) and not server.workers(view)
 
 
+def off(view: View) -> set[int]:
+    """Shards that do not fire: those disabled, and those that stay with a server that is."""
+    found = set(execution.disabled(view))
+    if view.config.static_sharding:
+        owners = {item: view.tree.get(f"sharding/{item}/instance") for item in view.items}
+        live = set(view.tree.children(instance.ROOT)).difference(server.workers(view))
+        found |= {item for item, owner in owners.items() if owner in live}
+    return found
+
+
+def blinking(view: View) -> list[str]:
+    """Java members that own something, and have gone just now: they may be back at once."""
+    owners = {view.tree.get(f"sharding/{item}/instance") or "" for item in view.items}
+    return sorted(
+        who
+        for who in owners
+        if who
+        and not instance.is_python(who)
+        and instance.node(who) not in view.tree
+        and not instance.dead(view, who)
+    )
+
+
 def now(view: View) -> Gap:
     """How things stand, told on from what was known."""
     before = known(view)
-    java = bool(instance.java_members(view))
-    here = Gap(timetable(view), len(view.items), frozenset(execution.disabled(view)), idle(view), java)
+    java = bool(instance.java_members(view)) or (before is not None and before.java and bool(blinking(view)))
+    here = Gap(timetable(view), len(view.items), frozenset(off(view)), idle(view), java)
     if before is None:
         return replace(here, since=view.local.since, alone=view.local.since)
     anew = before.schedule != here.schedule or (before.idle and not here.idle)
@@ -131,7 +154,8 @@ def settled(view: View) -> bool:
         found is not None
         and found.schedule == timetable(view)
         and found.shards == len(view.items)
-        and found.java == bool(instance.java_members(view))
+        and (found.java or not instance.java_members(view))
+        and (instance.java_members(view) or not found.java or view.config.catch_up == "skip")
         and not found.idle
     )
 
@@ -153,6 +177,8 @@ def warden(view: View) -> bool:
 def decide(view: View) -> Iterator[Step | Look]:
     if view.local.stopped or view.local.draining or not warden(view):
         return
+    for who in blinking(view):
+        yield from instance.when_dead(view, who)
     here = now(view)
     if NODE not in view.tree:
         yield do(Create(NODE, here.text()))

@@ -51,6 +51,11 @@ def registered(view: View) -> bool:
     return alive_node(view.me) in view.tree
 
 
+def ordered_to_stop(view: View) -> bool:
+    """Whether somebody took our node away while we live."""
+    return registered(view) and node(view.me) not in view.tree
+
+
 @once
 def live(view: View) -> list[str]:
     """Those that are in the job and can be reckoned with, ourselves included."""
@@ -96,7 +101,7 @@ def decide(view: View) -> Iterator[Step | Look]:
     elif not registered(view):
         if not view.local.draining:
             yield register(view)
-    elif node(view.me) not in view.tree:
+    elif ordered_to_stop(view):
         yield do(then=Stop("its instance node was taken away, which is an order to stop"))
     elif view.local.draining:
         yield from drain(view)

@@ -45,7 +45,7 @@ def pass_on(view: View, heir: str | None) -> Iterator[Write]:
         return
     yield Create(NODE, instance.address_of(following), ephemeral=True)
     owner = sharding.owner_node(0)
-    if heir is None and owner in view.tree and view.tree.get(owner) != following:
+    if heir is None and view.tree.get(owner) == view.me != following:
         yield Put(owner, following, view.tree.version(owner))
 
 

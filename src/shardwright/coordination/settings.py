@@ -14,6 +14,7 @@ from functools import lru_cache
 from .. import elasticjob
 from ..errors import ConfigError
 from ..jobs import JobConfig
+from . import instance
 from .step import Adopt, Create, Look, Put, Refuse, Reject, Say, Step, Write, do
 from .view import View
 
@@ -28,7 +29,9 @@ def declared(view: View) -> JobConfig:
 
 
 def agreed(view: View) -> bool:
-    """Whether we work by what the registry says. Nothing else is decided before."""
+    """Whether we work by what the registry says. Nothing else is decided before, unless we are to stop."""
+    if view.local.stopped or instance.ordered_to_stop(view):
+        return True
     return view.local.adopted is not None and view.local.adopted == view.tree.get(NODE)
 
 
@@ -44,6 +47,8 @@ def conflict(view: View) -> str | None:
 
 
 def decide(view: View) -> Iterator[Step | Look]:
+    if view.local.stopped or instance.ordered_to_stop(view):
+        return  # a job that was removed is not made again by those who are told to leave it
     view.tree.need([ROOT, NODE])
     first = view.local.adopted is None
     if first and (why := conflict(view)) is not None:
@@ -83,7 +88,7 @@ def _root(view: View) -> Iterator[Write]:
     """Say what runs, where we know it and nobody has said so."""
     if ROOT not in view.tree:
         yield Create(ROOT, view.kind)
-    elif view.kind and view.tree.get(ROOT) != view.kind:
+    elif view.kind and not (view.tree.get(ROOT) or "").strip():
         yield Put(ROOT, view.kind, view.tree.version(ROOT))
 
 

@@ -163,8 +163,9 @@ def settle_with_java(view: View, items: Iterable[int], now: Mapping[int, str]) -
     for item in theirs:
         known = claim.cursor(view, item)
         at = max((moment for moment in (known.at, fire) if moment is not None), default=None)
-        if (known.at, known.run) != (at, None):
-            writes[item].append(claim.put(view, item, replace(known, at=at, run=None)))
+        run = known.run if known.run is not None and not instance.dead(view, known.run.by) else None
+        if (known.at, known.run) != (at, run):
+            writes[item].append(claim.put(view, item, replace(known, at=at, run=run)))
     return writes
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "Start",
     "Step",
     "Stop",
+    "Sure",
     "Write",
     "do",
     "portions",
@@ -118,6 +119,13 @@ class Refuse:
 
 
 @dataclass(frozen=True, slots=True)
+class Sure:
+    """No claim of ours on this shard can land any more of which we have not heard."""
+
+    item: int
+
+
+@dataclass(frozen=True, slots=True)
 class Saved:
     """These shards' checkpoints are written."""
 
@@ -147,7 +155,20 @@ class Called:
 
 
 Effect = (
-    Say | Stop | Start | Forget | Reread | Leave | Adopt | Reject | Refuse | Saved | Go | CallHook | Called
+    Say
+    | Stop
+    | Start
+    | Forget
+    | Reread
+    | Leave
+    | Adopt
+    | Reject
+    | Refuse
+    | Sure
+    | Saved
+    | Go
+    | CallHook
+    | Called
 )
 
 

@@ -13,7 +13,7 @@ from . import instance, leader, server
 from .step import Create, Delete, Look, Step, do
 from .view import View
 
-EMPTY = "~empty"
+EMPTY, UP = "~empty", "leader/failover/items"
 
 #: For how many seconds a server is empty before it is taken away.
 A_WHILE = 60.0
@@ -30,8 +30,16 @@ def leftovers(view: View) -> list[str]:
         found += [f"{shard}/running" for shard in shards]
     if not view.config.failover:
         found += [f"{shard}/{node}" for shard in shards for node in ("failover", "failovering")]
-        found += [f"leader/failover/items/{name}" for name in view.tree.children("leader/failover/items")]
     return [path for path in found if path in view.tree]
+
+
+def unwanted(view: View) -> list[str]:
+    """What is up for failover, although that is switched off or there is no such shard any more."""
+    return [
+        f"{UP}/{name}"
+        for name in view.tree.children(UP)
+        if not view.config.failover or not name.isdecimal() or int(name) not in view.items
+    ]
 
 
 def empty(view: View) -> list[str]:
@@ -66,8 +74,9 @@ def sweep(view: View) -> Iterator[Step | Look]:
 def decide(view: View) -> Iterator[Step | Look]:
     if not leader.is_me(view):
         return
+    paths = unwanted(view)
     if (view.config.monitor_execution, view.config.failover) != (True, True):
-        paths = leftovers(view)
-        for start in range(0, len(paths), MOST):
-            yield do(*leader.warrant(view), *(Delete(path) for path in paths[start : start + MOST]))
+        paths += leftovers(view)
+    for start in range(0, len(paths), MOST):
+        yield do(*leader.warrant(view), *(Delete(path) for path in paths[start : start + MOST]))
     yield from sweep(view)

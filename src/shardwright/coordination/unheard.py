@@ -5,7 +5,7 @@ one goes."""
 from collections.abc import Iterator
 
 from . import claim, execution, instance, sharding
-from .step import Claim, Delete, Require, Start, Step, do
+from .step import Claim, Delete, Require, Start, Step, Sure, do
 from .view import Source, View
 
 
@@ -13,19 +13,19 @@ def decide(view: View) -> Iterator[Step]:
     """Run what is ours by its cursor. Should we have an old idea of that, the step is refused, and we read it
     again."""
     marked = {item for item in execution.marked(view) if _is_mine(view, item)}
-    assigned = sharding.mine(view)
-    candidates = [item for item in sorted({*marked, *assigned}) if item not in view.local.runs]
+    wondered = {*marked, *sharding.mine(view), *view.local.unsure}
+    candidates = [item for item in sorted(wondered) if item not in view.local.runs]
     view.cursors.need(candidates)
     for item in candidates:
         run = claim.cursor(view, item).run
         if run is not None and run.by == view.me:
-            yield do(
-                Require(instance.alive_node(view.me)),
-                claim.unmoved(view, item),
-                then=Start((again(view, item, run),)),
-            )
+            guards = (Require(instance.alive_node(view.me)), claim.unmoved(view, item))
+            yield do(*guards, then=Start((again(view, item, run),)))
         elif item in marked:
             yield do(claim.unmoved(view, item), Delete(execution.running_node(item)))
+        elif item in view.local.unsure:
+            # What we have sent may land yet, and nobody would see it: with the cursor moved it cannot.
+            yield do(claim.put(view, item, claim.cursor(view, item)), then=Sure(item))
 
 
 def _is_mine(view: View, item: int) -> bool:

@@ -146,6 +146,8 @@ class Local:
     """The shards that run here, and those whose end is not told yet."""
     slots: int = 1
     """How many more shards could start at once."""
+    unsure: frozenset[int] = frozenset()
+    """The shards we tried to claim without hearing how it went."""
     since: datetime = LONG_AGO
     """From when on we answer for fires: we were in the job, it was enabled, its schedule was this one."""
     draining: bool = False

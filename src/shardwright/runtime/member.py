@@ -33,6 +33,7 @@ from ..coordination.step import (
     Start,
     Step,
     Stop,
+    Sure,
 )
 from ..coordination.view import Call, Cursors, Hooks, Local, Nodes, Run, View
 from ..jobs import JobConfig
@@ -44,6 +45,7 @@ log = logging.getLogger(__name__)
 BACK_OFF, BACK_OFF_MOST = 0.05, 2.0
 
 Work = Callable[[Claim, int], None]
+RunEffect = Start | Go | CallHook | Forget | Saved | Called | Sure | Reread
 T = TypeVar("T")
 
 
@@ -190,7 +192,7 @@ class Member:
         self._cursors.clear()
         self._cancel_all()
         self._held.clear()
-        self.local = replace(self.local, runs={}, calls={}, since=self._registry.now())
+        self.local = replace(self.local, runs={}, calls={}, unsure=frozenset(), since=self._registry.now())
         self._again = True
 
     def _view(self) -> View:
@@ -265,7 +267,13 @@ class Member:
                 self._refusals = 0
                 self._learn(writes, number)
                 self._effect(step, number)
-            case Refused() | Unknown():
+            case Unknown():
+                if isinstance(step.then, Start):
+                    claimed = {claim.item for claim in step.then.claims}
+                    self.local = replace(self.local, unsure=self.local.unsure | claimed)
+                self._forget(writes)
+                self._wait_a_little(writes)
+            case Refused():
                 self._forget(writes)
                 self._wait_a_little(writes)
 
@@ -306,25 +314,21 @@ class Member:
         self._read([write.path for write in writes], fresh=True)
 
     def _effect(self, step: Step, number: int) -> None:
+        """Do what was decided to be done here, now that the writes it stands on have landed."""
         match step.then:
-            case Start() | Go() | CallHook() if not self._holds():
-                # The answer came when we may be given up already. If we are not, the claim is found again.
-                pass
-            case Start(claims):
-                self._start(claims, number)
-            case Forget(items):
-                over = frozenset(items)
-                self._set_runs({item: run for item, run in self.local.runs.items() if item not in over})
-                self._again = True
-            case Reread(items):
-                for item in items:
-                    self._cursors.pop(item, None)
-                self._again = True
+            case None:
+                return
+            case Start() | Go() | CallHook() | Forget() | Saved() | Called() | Sure() | Reread() as effect:
+                self._effect_on_runs(effect, number)
+            case Say(what):
+                if what not in self._said:
+                    self._said.add(what)
+                    log.info("%s: %s", self.config.name, what)
+                return
             case Stop(why):
                 log.warning("%s: stopped, %s", self.config.name, why)
                 self.local = replace(self.local, stopped=True)
                 self._cancel_all()
-                self._again = True
             case Leave():
                 self.left = True
             case Adopt(text, config):
@@ -332,43 +336,51 @@ class Member:
             case Reject(text, why):
                 log.error("%s: its new settings are not taken up: %s", self.config.name, why)
                 self.local = replace(self.local, adopted=text)
-                self._again = True
             case Refuse(why):
                 log.error("%s: %s", self.config.name, why)
                 self.refused, self.left = why, True
+        self._again = True
+
+    def _effect_on_runs(self, effect: RunEffect, number: int) -> None:
+        local = self.local
+        match effect:
+            case Start(claims) if not self._holds():
+                # The answer came when we may be given up already. If we are not, the claim is found again.
+                self.local = replace(local, unsure=local.unsure.union(claim.item for claim in claims))
+            case Go() | CallHook() if not self._holds():
+                pass
+            case Start(claims):
+                self._start(claims, number)
+            case Go(items):
+                begun = {item: replace(local.runs[item], held=False) for item in items}
+                self._set_runs({**local.runs, **begun})
+                for item in items:
+                    self._work(*self._held.pop(item))
+            case Forget(items):
+                over = frozenset(items)
+                self._set_runs({item: run for item, run in local.runs.items() if item not in over})
             case Saved(texts):
                 for item, text in texts:
                     run = self.local.runs.get(item)
                     if run is not None and run.unsaved == text:
                         self._set_run(item, replace(run, unsaved=None))
-                self._again = True
-            case Go(items):
-                begun = {item: replace(self.local.runs[item], held=False) for item in items}
-                self._set_runs({**self.local.runs, **begun})
+            case Sure(item):
+                self.local = replace(local, unsure=local.unsure - {item})
+            case Reread(items):
                 for item in items:
-                    self._work(*self._held.pop(item))
-                self._again = True
+                    self._cursors.pop(item, None)
             case CallHook(round_, fire):
-                self.local = replace(self.local, calls={**self.local.calls, round_: Call(fire)})
-                self._again = True
+                self.local = replace(local, calls={**local.calls, round_: Call(fire)})
                 self._call(round_, fire)
             case Called(round_):
-                self.local = replace(
-                    self.local,
-                    calls={name: call for name, call in self.local.calls.items() if name != round_},
-                )
-                self._again = True
-            case Say(what):
-                if what not in self._said:
-                    self._said.add(what)
-                    log.info("%s: %s", self.config.name, what)
-            case None:
-                pass
+                calls = {name: call for name, call in local.calls.items() if name != round_}
+                self.local = replace(local, calls=calls)
 
     def _start(self, claims: tuple[Claim, ...], number: int) -> None:
         held = self.local.hooks.started
         new = {claim.item: Run(claim.attempt, fire=claim.fire, held=held) for claim in claims}
         self._set_runs({**self.local.runs, **new})
+        self.local = replace(self.local, unsure=self.local.unsure.difference(new))
         for claim in claims:
             if held:
                 self._held[claim.item] = (claim, number)
