@@ -115,7 +115,7 @@ def a_config(chance: random.Random) -> JobConfig:
 def trouble(world: World) -> int:
     end = world.clock.boot() + TROUBLE
     faults = 0
-    while world.clock.boot() < end or world.looks < LOOKS * 0.7:
+    while world.clock.boot() < end or world.looks < LOOKS * 0.5:
         world.advance(world.random.choice([0.0, 0.3, 2.0, 9.0]))
         faults += nemeses.something(world)
     return faults

@@ -296,7 +296,9 @@ class World:
 
     def _runs_nowhere_else(self, item: int) -> None:
         for java in self.javas.values():
-            if java.keeps(item):
+            if (
+                java.keeps(item) and not self.hooks.started
+            ):  # a Java member may take what we have claimed and hold
                 self.object(f"shard {item} runs on {java.me} too")
         for other in self.processes.values():
             if self._is_alive(other) and any(running == item for running, _ in other.running):

@@ -63,7 +63,8 @@ class Tree:
     def __contains__(self, path: str) -> bool:
         if path in self._entries:
             return True
-        self._check_relative(path)
+        if path[:1] == "/":
+            self._check_relative(path)
         return False
 
     def __len__(self) -> int:
@@ -92,7 +93,13 @@ class Tree:
 
     def get(self, path: str) -> str | None:
         """The data of a node, or None where it is absent."""
-        return self.node(path).data if path in self else None
+        entry = self._entries.get(path)
+        if entry is None:
+            self._check_relative(path)
+            return None
+        if entry.node is None or not entry.fresh:
+            raise Unread(self.root, [path])
+        return entry.node.data
 
     def version(self, path: str) -> int:
         return self.node(path).version
