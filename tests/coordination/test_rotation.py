@@ -160,3 +160,8 @@ def test_the_turn_is_that_of_whoever_is_given_the_shard() -> None:
         Delete("~next/0", 2),
         Create("next-job-instance-ip", "10.0.0.2", ephemeral=True),
     ]
+
+
+def test_a_shard_that_nobody_owns_yet_is_nobodys_turn() -> None:
+    """Seed 1623: an operator deleted the shard, and its owner was asked for in vain."""
+    assert begins({**TWO, "next-job-instance-ip": "10.0.0.1"}) == []

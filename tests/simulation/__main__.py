@@ -1,43 +1,36 @@
-"""Try many seeds: python -m tests.simulation HOW_MANY FIRST. Says what was seen, and what was broken."""
+"""Try many seeds: python -m tests.simulation HOW_MANY FIRST. Says what was seen, and what was broken.
+
+`python -m tests.simulation story SEED` tells one seed's story instead, word for word the same every time.
+"""
 
 import logging
 import sys
-import time
-from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 
-from . import chaos
-
-
-def one(seed: int) -> chaos.Report | tuple[int, str]:
-    logging.disable(logging.CRITICAL)
-    try:
-        return chaos.run(seed)
-    except Exception as broken:
-        return seed, f"{type(broken).__name__}: {broken}"
+from . import chaos, many
 
 
 def main(count: int, first: int) -> int:
-    seen: Counter[str] = Counter()
-    looks, faults, hours, broken = 0, 0, 0.0, 0
-    start = time.perf_counter()
-    with ProcessPoolExecutor() as pool:
-        for report in pool.map(one, range(first, first + count), chunksize=4):
-            if isinstance(report, tuple):
-                broken += 1
-                print(f"seed {report[0]}: {report[1]}\n")
-                continue
-            seen += report.seen
-            looks += report.looks
-            faults += report.faults
-            hours += report.hours
-    took = time.perf_counter() - start
-    print(f"{count:,} seeds, {broken} broke a promise")
-    print(f"{hours:,.1f} virtual hours, {faults:,} faults, {looks:,} looks")
-    print(f"{looks / took:,.0f} looks a second, {hours * 3600 / took:,.0f} times as fast as real time")
-    print(", ".join(f"{what} {number:,}" for what, number in sorted(seen.items())))
+    broken = 0
+    for each in many.run(range(first, first + count)):
+        if isinstance(each, many.Totals):
+            print(*each.lines(), sep="\n")
+            for what in each.never():
+                print(f"never seen: {what}")
+        else:
+            broken += 1
+            print(f"seed {each[0]}: {each[1]}\n", flush=True)
     return 1 if broken else 0
 
 
+def story(seed: int) -> int:
+    logging.disable(logging.CRITICAL)
+    world = chaos.troubled(seed)
+    print(*world.log, sep="\n")
+    print(*(f"{path} {node}" for path, node in sorted(world.store.nodes.items())), sep="\n")
+    return 0
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "story":
+        sys.exit(story(int(sys.argv[2])))
     sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))

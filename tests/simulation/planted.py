@@ -1,29 +1,64 @@
 """Bugs planted on purpose, one at a time: a simulation that does not find them proves nothing.
 
-Most take a guard, or a part, out of what was decided.
+Some take a guard, or a part, out of what was decided; some forget a question; some are in what does the
+deciding's bidding.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from types import ModuleType
 
 from shardwright import coordination
-from shardwright.coordination import failover
-from shardwright.coordination.step import (
-    Delete,
-    Forbid,
-    Look,
-    Put,
-    Require,
-    Start,
-    Step,
-    Write,
-)
+from shardwright.coordination import barrier, due, failover, instance, sharding, strategies
+from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Start, Step, Write
 from shardwright.coordination.view import View
+from shardwright.registry import Outcome
+from shardwright.registry.memory import MemoryRegistry
+from shardwright.registry.tree import Mirror
+from shardwright.runtime.member import Member
+
+from . import chaos
 
 Decide = Callable[[View], Iterable[Step | Look]]
 
 
-def rewriting(rewrite: Callable[[Write, Step], Write | None]) -> Decide:
+@dataclass(frozen=True)
+class Bug:
+    """What is wrong, and where it is put in."""
+
+    decide: Decide = coordination.decide
+    registry: type[MemoryRegistry] = MemoryRegistry
+    member: type[Member] = Member
+    instead: tuple[tuple[ModuleType, str, object], ...] = ()
+    """Answers that are given instead of the right ones."""
+    java: bool | None = None
+    """Whether it takes Java members to show."""
+
+    def run(self, seed: int) -> chaos.Report:
+        with answering(self.instead):
+            return chaos.run(
+                seed, decide=self.decide, registry=self.registry, member=self.member, java=self.java
+            )
+
+
+@contextmanager
+def answering(instead: tuple[tuple[ModuleType, str, object], ...]) -> Iterator[None]:
+    before = [(module, name, getattr(module, name)) for module, name, _ in instead]
+    for module, name, answer in instead:
+        setattr(module, name, answer)
+    try:
+        yield
+    finally:
+        for module, name, answer in before:
+            setattr(module, name, answer)
+
+
+# Guards left out, and writes
+
+
+def rewriting(rewrite: Callable[[Write, Step], Write | None]) -> Bug:
     """Decisions with some of their writes changed, or left out."""
 
     def decide(view: View) -> Iterator[Step | Look]:
@@ -34,20 +69,22 @@ def rewriting(rewrite: Callable[[Write, Step], Write | None]) -> Decide:
                 writes = (rewrite(write, each) for write in each.writes)
                 yield replace(each, writes=tuple(write for write in writes if write is not None))
 
-    return decide
+    return Bug(decide)
 
 
-def without(*kinds: str) -> Decide:
+def without(*kinds: str) -> Bug:
     """Decisions of the concepts that are left."""
     concepts = [
         concept for concept in coordination.CONCEPTS if concept.__name__.rpartition(".")[2] not in kinds
     ]
 
     def decide(view: View) -> Iterator[Step | Look]:
-        for concept in concepts:
-            yield from concept.decide(view)
+        yield from coordination.settings.decide(view)
+        if coordination.settings.agreed(view):
+            for concept in concepts:
+                yield from concept.decide(view)
 
-    return decide
+    return Bug(decide)
 
 
 def _cursor_without_version(write: Write, step: Step) -> Write:
@@ -80,13 +117,118 @@ def _latch_is_kept(write: Write, step: Step) -> Write | None:
 
 
 def _owners_are_remade(write: Write, step: Step) -> Write:
-    return (
-        replace(write, version=99) if isinstance(write, Put) and write.path.endswith("/instance") else write
-    )
+    if isinstance(write, Put) and write.path.endswith("/instance"):
+        return replace(write, version=99)
+    return write
 
 
-#: What each bug decides by.
-DECISIONS: dict[str, Decide] = {
+def _leader_unguarded(write: Write, step: Step) -> Write | None:
+    if isinstance(write, Require) and write.path in (coordination.leader.NODE, coordination.leader.TERM):
+        return None
+    if isinstance(write, Put) and write.path.startswith("sharding/"):
+        return replace(write, version=None)
+    return write
+
+
+_UNPROTECTED = count()
+
+
+def _unprotected_create(write: Write, step: Step) -> Write:
+    """Each try to stand in line is under another name, so that one whose answer was lost is never found."""
+    if isinstance(write, Create) and write.sequential:
+        folder = write.path.rpartition("/")[0]
+        return replace(write, path=f"{folder}/_c_{next(_UNPROTECTED):032x}-latch-")
+    return write
+
+
+def _calls_unguarded(write: Write, step: Step) -> Write:
+    if isinstance(write, Put) and write.path.endswith("/called"):
+        return replace(write, version=None)
+    return write
+
+
+# Hands that do something else
+
+
+class EffectBeforeClaim(Member):
+    """Runs what it has claimed before it knows whether it has."""
+
+    def _perform(self, step: Step) -> None:
+        if isinstance(step.then, Start) and self._holds() and isinstance(self._registry, MemoryRegistry):
+            self._start(step.then.claims, self._registry._store.number + 1)
+            step = replace(step, then=None)
+        super()._perform(step)
+
+
+class SameNameAgain(Member):
+    """Comes back from a lost session as who it was before."""
+
+    def _begin(self, session: str) -> None:
+        before = self.me
+        super()._begin(session)
+        self.me = before or self.me
+
+
+class BelievesOldAnswers(Member):
+    """Takes the answer to what it asked in an earlier session for one in this."""
+
+    def _answered(self, step: Step, writes: list[Write], session: str, outcome: Outcome) -> None:
+        super()._answered(step, writes, self._session, outcome)
+
+    def _holds(self) -> bool:
+        return True
+
+
+class DoesNotHeedTheLease(Member):
+    """Starts what it has claimed although it may have been given up."""
+
+    def _holds(self) -> bool:
+        return True
+
+
+class WatchesOnly(MemoryRegistry):
+    """Goes on from what it knew when it is connected again, without reading what it missed."""
+
+    def _follow(self, mirror: Mirror) -> None:
+        if mirror.changes:
+            mirror.complete(self.clock.boot())
+        else:
+            super()._follow(mirror)
+
+
+# Questions forgotten
+
+
+def _only_on_time(view: View, items: list[int]) -> dict[int, object]:
+    found = _fires(view, items)
+    return {item: fire for item, fire in found.items() if (view.now - fire).total_seconds() < 2}
+
+
+_fires, _wanted = due.fires, sharding.wanted
+
+
+def _average(view: View) -> object:
+    able = coordination.server.workers(view)
+    if not able:
+        return sharding.owners(view)
+    question = strategies.Question(view.config.name, able, len(view.items), view.now, {})
+    return strategies.answer("AVG_ALLOCATION", question)
+
+
+def _not_registered(view: View, who: str) -> bool:
+    return instance.node(who) not in view.tree
+
+
+def _never(*_: object) -> bool:
+    return False
+
+
+def _always(*_: object) -> bool:
+    return True
+
+
+#: What each bug is called.
+BUGS: dict[str, Bug] = {
     "the cursor is written at whatever version": rewriting(_cursor_without_version),
     "there is no cursor": rewriting(_no_cursor),
     "orphans are put up unguarded by the cursor": rewriting(_unguarded_rescue),
@@ -94,9 +236,27 @@ DECISIONS: dict[str, Decide] = {
     "a taken item stays up": rewriting(_item_stays_up),
     "a trigger is never taken away": rewriting(_request_stays),
     "the latch is never left": rewriting(_latch_is_kept),
+    "a place in line is not found again after a lost answer": rewriting(_unprotected_create),
     "assignments are guarded by versions nobody has": rewriting(_owners_are_remade),
+    "a leader's writes are not guarded by its term": rewriting(_leader_unguarded),
+    "a hook is called by whoever comes": replace(
+        rewriting(_calls_unguarded), instead=((barrier, "caller", _always),)
+    ),
     "nobody rescues": without("failover"),
     "nobody shares out": without("sharding"),
     "nobody is elected": without("leader"),
     "ends are not told": without("ending"),
+    "nobody keeps the time from which fires count": without("gap"),
+    "the effect comes before the claim": Bug(member=EffectBeforeClaim),
+    "an instance's name is used again": Bug(member=SameNameAgain),
+    "answers from an earlier session are believed": Bug(member=BelievesOldAnswers),
+    "a claim is run although the lease has run out": Bug(member=DoesNotHeedTheLease),
+    "watches only, nothing is read again": Bug(registry=WatchesOnly),
+    "a fire that is late is not run": Bug(instead=((due, "fires", _only_on_time),)),
+    "all shards are shared out anew each time": Bug(instead=((sharding, "wanted", _average),)),
+    "a new owner ignores an unfinished claim": Bug(
+        instead=((failover, "owns", _never), (failover, "put_up_unmarked", lambda view: ()))
+    ),
+    "an orphan is what has no instance node": Bug(instead=((instance, "dead", _not_registered),), java=True),
+    "a fire starts under a Java leader's flag": Bug(instead=((sharding, "settled", _always),), java=True),
 }

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from shardwright.coordination import claim, due, gap, instance
-from shardwright.registry import Create, Delete, Landed, Node, Outcome, Put, State
+from shardwright.registry import Create, Delete, Landed, Node, Outcome, Put, Refused, State
 from shardwright.registry.memory import Effects, Store
 from shardwright.registry.writes import Write
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 #: For how long everything a shard needs must have been well before it counts that it did not run.
 WELL = 4.0
+
+#: For how long a Java leader may have to wait for a quiet moment: the longest run, made good, and its own.
+PATIENCE = 80.0
 
 JOB, OWN = "/ns/job", "/ns~shardwright/job"
 STARTED = f"{OWN}/watched/barrier/started/scheduled/called"
@@ -32,6 +35,8 @@ class Observed(Store):
         leader = self.nodes.get(f"{JOB}/leader/election/instance")
         owners = self.watch.owners() if self.watch is not None else {}
         outcome, effects = super().commit(session, writes)
+        if self.watch is not None and isinstance(outcome, Refused):
+            self.watch.world.seen["refused"] += 1
         if self.watch is not None and isinstance(outcome, Landed):
             self.watch.landed(session, writes, before, leader, owners)
         return outcome, effects
@@ -44,6 +49,11 @@ class Watch:
         self.world = world
         self.last_change = 0.0
         """When an operator last changed something, or a member came or went."""
+        self.claims: dict[tuple[int, str], int] = {}
+        """Which commit claimed a shard under which attempt."""
+        self.leader = ""
+        self.flag_since: float | None = None
+        """Since when a Java leader asks for a quiet moment."""
         self.released = ""
         """Up to which fire shards may begin: its hook was called, or it was not waited for any longer."""
         self._well: dict[int, float] = {}
@@ -71,9 +81,12 @@ class Watch:
         if who is None:
             return  # an operator, or a Java member: they do as they like
         for write in writes:
-            if isinstance(write, Put | Create) and write.path == STARTED:
-                fire, _, state = json.loads(write.data)
-                self.released = max(self.released, fire) if state != "calling" else self.released
+            if isinstance(write, Put | Create) and write.path.endswith("/called"):
+                self._call_told(write.path, *json.loads(write.data))
+            elif isinstance(write, Put | Create) and write.path.startswith(f"{OWN}/cursor/"):
+                self._cursor_moved(int(write.path.rpartition("/")[2]), claim.read(write.data))
+            elif isinstance(write, Delete) and write.path.startswith(f"{OWN}/watched/draining/"):
+                self.world.seen["left in order"] += 1
         moves = [write for write in writes if isinstance(write, Put) and _is_owner(write.path)]
         for write in writes:
             if isinstance(write, Put | Delete) and write.path == f"{JOB}/leader/election/instance":
@@ -89,6 +102,19 @@ class Watch:
                 self.world.object(f"{who} moved {move.path} and does not lead")
         if moves and leader is not None and leader.owner == session:
             self._only_what_must_moves(who, moves, owners)
+
+    def _call_told(self, path: str, fire: str, by: str, state: str) -> None:
+        kind = path.split("/")[-3]
+        if state == "done":
+            self.world.called.add((kind, fire))
+        if state != "calling" and path == STARTED:
+            self.released = max(self.released, fire)
+
+    def _cursor_moved(self, item: int, cursor: claim.Cursor) -> None:
+        if cursor.run is not None and cursor.run.by == instance.NOBODY:
+            self.world.seen["put back"] += 1
+        elif cursor.run is not None:
+            self.claims[item, cursor.run.attempt] = self.world.store.number
 
     def _only_what_must_moves(self, who: str, moves: list[Put], owners: dict[int, str]) -> None:
         """A shard leaves a member that may keep it only if that one has more than its share."""
@@ -109,6 +135,8 @@ class Watch:
     def moment(self) -> None:
         """A shard whose owner has been well for a while has come to the latest fire."""
         world, now = self.world, self.world.clock.boot()
+        self._who_leads()
+        self._java_leaders_find_a_quiet_moment(now)
         if now < self.last_change + WELL or not self._settings_hold():
             self._well.clear()
             return
@@ -122,6 +150,24 @@ class Watch:
                 self._well.pop(item, None)
             elif now >= self._well.setdefault(item, now) + WELL:
                 self._has_come_to_its_fire(item, owner)
+
+    def _who_leads(self) -> None:
+        leader = self.world.data(f"{JOB}/leader/election/instance")
+        if leader is not None and leader != self.leader:
+            self.world.seen["another leader"] += bool(self.leader)
+            self.leader = leader
+
+    def _java_leaders_find_a_quiet_moment(self, now: float) -> None:
+        """Ours start nothing under its flag, so a Java leader has its moment when the longest run has
+        ended."""
+        leader = self.world.data(f"{JOB}/leader/election/instance")
+        asks = self.world.quiet and leader in self.world.javas
+        if not asks or f"{JOB}/leader/sharding/necessary" not in self.world.store.nodes:
+            self.flag_since = None
+        elif self.flag_since is None:
+            self.flag_since = now
+        elif now > self.flag_since + PATIENCE:
+            self.world.object(f"{leader} finds no quiet moment to share out in")
 
     def _has_come_to_its_fire(self, item: int, owner: "Process") -> None:
         world = self.world

@@ -47,6 +47,7 @@ class Process:
     paused: bool = False
     dead: bool = False
     slow: bool = False
+    session: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class World:
         self.steady = True
         """Whether nobody has changed the settings or the clock."""
         self.stepped = False
+        self.quiet = False
+        """Whether nothing is broken any more, and only time passes."""
         self.rare: tuple[Callable[[World, Process], None], ...] = ()
         """What happens to processes now and then."""
         self.violation: str | None = None
@@ -106,7 +109,9 @@ class World:
         self._accepted: dict[int, int] = {}
         self._latest: dict[int, Started] = {}
         self._tries: set[tuple[int, str, int]] = set()
-        self._called: set[tuple[str, str]] = set()
+        self._calling: dict[tuple[str, str], tuple[Process, str]] = {}
+        self.called: set[tuple[str, str]] = set()
+        """Which hooks have been called for which fires, and it was told."""
         self.watch = self.store.watch = Watch(self)
 
     # -- what happens -------------------------------------------------------------------------------
@@ -133,7 +138,7 @@ class World:
             decide=self.decide,
             chance=random.Random(self.random.random()),
         )
-        process = self.processes[name] = Process(name, registry, member)
+        process = self.processes[name] = Process(name, registry, member, session=registry._link.session)
         registry.listener = lambda state, session: self._told(process, state)
         self.note(f"{name} joins")
         self.changed()
@@ -183,7 +188,8 @@ class World:
     def step_clock(self, seconds: float) -> None:
         self.clock.set_wall(self.clock.wall() + timedelta(seconds=seconds))
         self.stepped = True
-        self.changed()
+        # Nobody is told of it: it is noticed with the next fire that was reckoned before.
+        self.watch.last_change = self.clock.boot() + 15
 
     def changed(self) -> None:
         self.watch.last_change = self.clock.boot()
@@ -277,6 +283,7 @@ class World:
         assert not process.dead
         self.note(f"{process.name} runs {claim.item} for {claim.fire[11:19]} ({claim.source.value}, {token})")
         self.seen[claim.source.value] += 1
+        self.seen["claim found again"] += self.watch.claims.get((claim.item, claim.attempt), token) < token
         self.seen["failover of a failover"] += claim.tries > 2
         key = (claim.item, claim.fire, claim.tries)
         if key in self._tries:
@@ -351,8 +358,12 @@ class World:
         kind = round_.partition("/")[0]
         self.note(f"{process.name} calls {kind} for {fire}")
         self.seen[f"{kind} hook"] += 1
-        if (kind, fire) in self._called:
+        if (kind, fire) in self.called:
             self.object(f"{kind} called again for {fire}, although the first call came to its end")
+        other, name = self._calling.get((kind, fire), (process, ""))
+        if other.member.me == name and other.name in self.processes and self._is_alive(other):
+            self.object(f"{kind} called for {fire} by {process.name}, while {other.name} calls it")
+        self._calling[kind, fire] = process, process.member.me
         if kind == "completed" and not fire.startswith("#"):
             going = [
                 each.claim.item
@@ -365,6 +376,7 @@ class World:
             ]
             if going and self.clock.boot() > self.watch.last_change + 1:
                 self.object(f"completed called for {fire} while {going} run")
+        self.seen["hook called again"] += any(each[2:] == (kind, fire) for each in self.calls)
         self.calls.append((self.clock.boot(), process.name, kind, fire))
         self.clock.at(self.clock.boot() + HOOK, lambda: self._call_ends(process, round_, fire))
 
@@ -386,6 +398,10 @@ class World:
     def _told(self, process: Process, state: State) -> None:
         self.note(f"{process.name} is {state.value}")
         self.seen[state.value] += 1
+        if state is State.CONNECTED:
+            session = process.registry._link.session
+            self.seen["same session again" if session == process.session else "another session"] += 1
+            process.session = session
         if state is State.LOST:
             for item, attempt in list(process.running):
                 self._cancel(process, item, attempt)

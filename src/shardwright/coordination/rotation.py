@@ -24,7 +24,7 @@ def rotates(view: View) -> bool:
 def turn(view: View, assigned: list[int]) -> list[int]:
     """Of the shards assigned to us, those whose turn is ours; and the one shard, if its turn is."""
     address = view.tree.get(NODE) if rotates(view) else None
-    if not address or sharding.NECESSARY in view.tree:
+    if not address or sharding.NECESSARY in view.tree or sharding.owner_node(0) not in view.tree:
         return assigned
     there = [who for who in server.workers(view) if instance.address_of(who) == address]
     if not there:

@@ -1,0 +1,87 @@
+"""Many seeds on all processors, and what they showed together."""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+
+from . import chaos
+
+#: What must have been seen in many seeds, or they have tried nothing: every kind of fault, and of recovery.
+SOMETIMES = (
+    *("crash", "crash_all", "pause", "cut", "lose_reply", "expire", "slow", "drain", "stop"),
+    *("disable", "enable", "disable_shard", "delete", "configure", "nonsense for settings", "step_clock"),
+    *("java crash", "java blink", "java cut", "java pause", "java run"),
+    *("scheduled", "misfire", "failover", "failover of a failover", "trigger", "catch-up"),
+    *("suspended", "lost", "connected", "same session again", "another session", "another leader"),
+    *("refused", "claim found again", "cancelled", "put back", "stale effect refused", "left in order"),
+    *("started hook", "completed hook", "hook called again"),
+)
+
+
+@dataclass
+class Totals:
+    """What many seeds showed."""
+
+    seeds: int = 0
+    looks: int = 0
+    faults: int = 0
+    hours: float = 0.0
+    took: float = 0.0
+    fewest_looks: int = 0
+    fewest_faults: int = 0
+    broken: list[tuple[int, str]] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def add(self, report: chaos.Report) -> None:
+        first = self.seeds == len(self.broken)
+        self.seeds += 1
+        self.looks += report.looks
+        self.faults += report.faults
+        self.hours += report.hours
+        self.seen += report.seen
+        self.fewest_looks = report.looks if first else min(self.fewest_looks, report.looks)
+        self.fewest_faults = report.faults if first else min(self.fewest_faults, report.faults)
+
+    def never(self) -> list[str]:
+        """What should have been seen, and was not."""
+        return [what for what in SOMETIMES if not self.seen[what]]
+
+    def lines(self) -> Iterator[str]:
+        yield f"{self.seeds:,} seeds, {len(self.broken)} broke a promise"
+        yield (
+            f"{self.hours:,.1f} virtual hours, "
+            f"{self.faults:,} faults (at least {self.fewest_faults} a seed), "
+            f"{self.looks:,} looks (at least {self.fewest_looks:,} a seed)"
+        )
+        yield (
+            f"{self.looks / self.took:,.0f} looks a second, "
+            f"{self.hours * 3600 / self.took:,.0f} times as fast as real time"
+        )
+        yield ", ".join(f"{what} {number:,}" for what, number in sorted(self.seen.items()))
+
+
+def one(seed: int) -> chaos.Report | tuple[int, str]:
+    logging.disable(logging.CRITICAL)
+    try:
+        return chaos.run(seed)
+    except Exception as broken:
+        return seed, f"{type(broken).__name__}: {broken}"
+
+
+def run(seeds: Iterable[int]) -> Iterator[tuple[int, str] | Totals]:
+    """Try them: each promise that was broken, as it is found, and the totals in the end."""
+    totals = Totals()
+    start = time.perf_counter()
+    with ProcessPoolExecutor() as pool:
+        for report in pool.map(one, seeds, chunksize=4):
+            if isinstance(report, tuple):
+                totals.seeds += 1
+                totals.broken.append(report)
+                yield report
+            else:
+                totals.add(report)
+    totals.took = time.perf_counter() - start
+    yield totals
