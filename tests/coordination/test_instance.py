@@ -2,6 +2,7 @@
 
 from shardwright.coordination import instance
 from shardwright.coordination.step import Create, Delete, Leave, Look, Stop, do
+from shardwright.coordination.view import Call
 
 from .views import JAVA, A, B, a_view, member, running
 
@@ -51,6 +52,14 @@ def test_a_leaver_keeps_its_nodes_until_its_runs_have_ended_and_its_shards_are_h
     assert list(instance.decide(a_view({**nodes, "sharding/0/instance": A}, draining=True))) == []
     assert list(instance.decide(a_view(nodes, draining=True, runs=running(0)))) == []
     assert list(instance.decide(a_view({**nodes, "sharding/0/instance": B}, draining=True))) == [gone]
+
+
+def test_a_leaver_stays_until_the_hook_it_calls_has_been_called() -> None:
+    """Seeds 247 and 289: gone too early, it was taken for a dead caller, and another one called again."""
+    nodes = {**member(A), **member(B), f"~draining/{A}": ""}
+    calls = {"completed/scheduled": Call("2030-01-01T00:00:00+00:00")}
+    assert list(instance.decide(a_view(nodes, draining=True, calls=calls))) == []
+    assert list(instance.decide(a_view({f"~alive/{A}": ""}, stopped=True, calls=calls))) == []
 
 
 def test_the_last_one_leaves_although_its_shards_are_its_own() -> None:

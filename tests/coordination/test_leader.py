@@ -3,7 +3,7 @@
 from shardwright.coordination import latch, leader
 from shardwright.coordination.step import Create, Delete, Look, Put, Require, do
 
-from .views import JAVA, A, B, a_view, member
+from .views import JAVA, A, B, Told, a_view, member
 
 MY_PLACE = latch.place(a_view(), leader.LATCH)
 MINE = f"{MY_PLACE}0000000004"
@@ -113,3 +113,22 @@ def test_a_leader_of_an_earlier_term_does_not_lead() -> None:
 def test_a_leaders_writes_are_guarded_by_its_term() -> None:
     view = a_view({**member(A), leader.NODE: A, leader.TERM: (A, 4)})
     assert leader.warrant(view) == (Require(f"~alive/{A}"), Require(leader.NODE), Require(leader.TERM, 4))
+
+
+def test_the_leader_is_told_so_and_the_others_that_they_are_not() -> None:
+    nodes: dict[str, Told] = {**member(A), **member(B), **member(JAVA), leader.NODE: A}
+    assert leader.verdict(a_view(nodes, me=A)) is True
+    assert leader.verdict(a_view(nodes, me=B)) is False
+    assert leader.verdict(a_view({**nodes, leader.NODE: JAVA}, me=A)) is False
+
+
+def test_while_somebody_is_to_be_elected_there_is_no_verdict() -> None:
+    assert leader.verdict(a_view(member(A))) is None
+    assert leader.verdict(a_view({**member(A, "DISABLED"), **member(B)})) is None
+    assert leader.verdict(a_view(member(JAVA))) is None
+
+
+def test_where_nobody_may_work_nobody_leads_and_nobody_need_wait_for_it() -> None:
+    assert leader.verdict(a_view(stopped=True)) is False
+    assert leader.verdict(a_view({**member(A, "DISABLED"), **member(B, "DISABLED")})) is False
+    assert leader.verdict(a_view({**member(A), f"~draining/{A}": ""})) is False

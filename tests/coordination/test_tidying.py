@@ -7,7 +7,7 @@ from shardwright.coordination.step import Create, Delete, Forget, Put, Require, 
 from shardwright.coordination.view import Run
 
 from .test_firing import FIRE, T, cursor, owned
-from .views import JAVA, A, B, Told, a_view, member
+from .views import A, B, Told, a_view, member
 
 WARRANT: tuple[Write, ...] = (Require(f"~alive/{A}"), Require(leader.NODE), Require(leader.TERM, 4))
 LED_BY_A: dict[str, Told] = {**member(A), leader.NODE: A, leader.TERM: (A, 4)}
@@ -110,25 +110,3 @@ def test_at_most_once_what_a_dead_taker_had_begun_is_not_put_up_again() -> None:
     found = failover.decide(a_view(nodes, now=T, config=once, cursors=cursors))
     written = [write for step in found if isinstance(step, Step) for write in step.writes]
     assert Create("leader/failover/items/1") not in written
-
-
-# Who leads
-
-
-def test_the_leader_is_told_so_and_the_others_that_they_are_not() -> None:
-    nodes: dict[str, Told] = {**member(A), **member(B), **member(JAVA), leader.NODE: A}
-    assert leader.verdict(a_view(nodes, me=A)) is True
-    assert leader.verdict(a_view(nodes, me=B)) is False
-    assert leader.verdict(a_view({**nodes, leader.NODE: JAVA}, me=A)) is False
-
-
-def test_while_somebody_is_to_be_elected_there_is_no_verdict() -> None:
-    assert leader.verdict(a_view(member(A))) is None
-    assert leader.verdict(a_view({**member(A, "DISABLED"), **member(B)})) is None
-    assert leader.verdict(a_view(member(JAVA))) is None
-
-
-def test_where_nobody_may_work_nobody_leads_and_nobody_need_wait_for_it() -> None:
-    assert leader.verdict(a_view()) is False
-    assert leader.verdict(a_view({**member(A, "DISABLED"), **member(B, "DISABLED")})) is False
-    assert leader.verdict(a_view({**member(A), f"~draining/{A}": ""})) is False

@@ -96,7 +96,7 @@ def register(view: View) -> Step:
 
 def decide(view: View) -> Iterator[Step | Look]:
     if view.local.stopped:
-        if registered(view) and not view.local.runs:
+        if registered(view) and not at_work(view):
             yield do(Delete(alive_node(view.me)))
     elif not registered(view):
         if not view.local.draining:
@@ -111,10 +111,16 @@ def drain(view: View) -> Iterator[Step]:
     """Leave in order: say so, let the leader take what is idle, finish what runs, and only then go."""
     if draining_node(view.me) not in view.tree:
         yield do(Create(draining_node(view.me), ephemeral=True))
-    elif not view.local.runs and (not holds(view, view.me) or not live(view)):
+    elif not at_work(view) and (not holds(view, view.me) or not live(view)):
         yield do(
             Delete(node(view.me)), Delete(alive_node(view.me)), Delete(draining_node(view.me)), then=Leave()
         )
+
+
+def at_work(view: View) -> bool:
+    """Whether something runs here, or a hook is being called: others would take it for the work of the
+    dead."""
+    return bool(view.local.runs or view.local.calls)
 
 
 def holds(view: View, who: str) -> list[int]:

@@ -128,7 +128,7 @@ class Member:
         try:
             view = self._view()
             decided = list(self._decide(view))
-            self._answer(view)
+            self._answer(leader.verdict(view) if self._asking else None)
         except Unread as unread:
             self._read(unread.paths)
             return True
@@ -168,15 +168,18 @@ class Member:
         future: Future[bool] = Future()
         self._asking.append(future)
         self._again = True
+        if self.left:
+            self._answer(False)
         return future
 
-    def _answer(self, view: View) -> None:
+    def _answer(self, verdict: bool | None) -> None:
         """Tell those who wait to know whether we lead. Nobody waits for a job that nobody may work at."""
-        if self._asking and (verdict := leader.verdict(view)) is not None:
-            waiting, self._asking = self._asking, []
-            for future in waiting:
-                if future.set_running_or_notify_cancel():
-                    future.set_result(verdict)
+        if verdict is None:
+            return
+        waiting, self._asking = self._asking, []
+        for future in waiting:
+            if future.set_running_or_notify_cancel():
+                future.set_result(verdict)
 
     def drain(self) -> None:
         """Leave in order."""
@@ -331,6 +334,7 @@ class Member:
                 self._cancel_all()
             case Leave():
                 self.left = True
+                self._answer(False)
             case Adopt(text, config):
                 self._adopt(text, config)
             case Reject(text, why):
@@ -339,6 +343,7 @@ class Member:
             case Refuse(why):
                 log.error("%s: %s", self.config.name, why)
                 self.refused, self.left = why, True
+                self._answer(False)
         self._again = True
 
     def _effect_on_runs(self, effect: RunEffect, number: int) -> None:
