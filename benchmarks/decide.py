@@ -181,8 +181,8 @@ def tells_the_end(decided: Decided, job: Job) -> bool:
 
 
 def moves_theirs(decided: Decided, job: Job) -> bool:
-    (moved,) = (each for each in decided if isinstance(each, Step))
-    puts = [write for write in moved.writes if isinstance(write, Put)]
+    steps = [each for each in decided if isinstance(each, Step)]
+    puts = [write for step in steps for write in step.writes if isinstance(write, Put)]
     return len(puts) == len(job.ours(job.members[-1]))
 
 

@@ -36,6 +36,19 @@ def test_a_new_mirror_is_empty_and_not_synced() -> None:
     assert repr(mirror) == "<Tree /ns/job: 0 nodes, not synced>"
 
 
+def test_nodes_of_one_name_are_found_wherever_they_are_as_they_come_and_go() -> None:
+    mirror = a_mirror(["sharding/0/running", "sharding/1/instance", "running"])
+    assert set(mirror.named("running")) == {"sharding/0/running", "running"}
+    assert set(mirror.named("instance")) == {"sharding/1/instance"}
+    mirror.put("sharding/2/running", a_node(), 1.0)
+    mirror.stale("sharding/3/running/deep", 1.0)
+    mirror.drop("sharding/0", 1.0)
+    assert set(mirror.named("running")) == {"running", "sharding/2/running", "sharding/3/running"}
+    mirror.drop("sharding", 2.0)
+    assert set(mirror.named("running")) == {"running"}
+    assert set(mirror.named("instance")) == set()
+
+
 def test_a_node_answers_with_all_that_was_told_of_it() -> None:
     mirror = a_mirror()
     mirror.put("a", Node("x", 3, "session-7", 11, 12), 1.0)

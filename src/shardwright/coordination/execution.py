@@ -25,13 +25,13 @@ def disabled_node(item: int) -> str:
 
 @once
 def disabled(view: View) -> set[int]:
-    return {item for item in view.items if disabled_node(item) in view.tree}
+    return {item for item in view.tree.items_with("disabled") if item in view.items}
 
 
 @once
 def marked(view: View) -> list[int]:
     """The shards that are marked as running, by the living or the dead."""
-    return [item for item in view.items if running_node(item) in view.tree]
+    return [item for item in view.tree.items_with("running") if item in view.items]
 
 
 def runner(view: View, item: int) -> str | None:

@@ -86,8 +86,8 @@ def put_up(view: View) -> Iterator[Step | Look]:
             yield do(claim.unmoved(view, item), Delete(mark), *up(view, item))
         elif not view.tree.node(mark).owner:
             yield do(Delete(mark), *lost(view, item))
-    for item in view.items:
-        if taking_node(item) in view.tree:
+    for item in view.tree.items_with("failovering"):
+        if item in view.items:
             yield from look_after_taker(view, item)
     yield from put_up_unmarked(view)
 

@@ -24,13 +24,9 @@ MOST = 500
 
 def leftovers(view: View) -> list[str]:
     """Nodes of what is switched off."""
-    found: list[str] = []
-    shards = [f"sharding/{name}" for name in view.tree.children("sharding")]
-    if not view.config.monitor_execution:
-        found += [f"{shard}/running" for shard in shards]
-    if not view.config.failover:
-        found += [f"{shard}/{node}" for shard in shards for node in ("failover", "failovering")]
-    return [path for path in found if path in view.tree]
+    off = [] if view.config.monitor_execution else ["running"]
+    off += [] if view.config.failover else ["failover", "failovering"]
+    return [f"sharding/{item}/{name}" for name in off for item in view.tree.items_with(name)]
 
 
 def unwanted(view: View) -> list[str]:
@@ -74,9 +70,7 @@ def sweep(view: View) -> Iterator[Step | Look]:
 def decide(view: View) -> Iterator[Step | Look]:
     if not leader.is_me(view):
         return
-    paths = unwanted(view)
-    if (view.config.monitor_execution, view.config.failover) != (True, True):
-        paths += leftovers(view)
+    paths = unwanted(view) + leftovers(view)
     for start in range(0, len(paths), MOST):
         yield do(*leader.warrant(view), *(Delete(path) for path in paths[start : start + MOST]))
     yield from sweep(view)

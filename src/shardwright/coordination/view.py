@@ -41,6 +41,16 @@ class Nodes:
     def children(self, path: str) -> Sequence[str]:
         return self._own.children(path[1:]) if path[:1] == "~" else self._job.children(path)
 
+    def items_with(self, name: str) -> list[int]:
+        """The shards that have a node of this name, in order."""
+        found = []
+        for path in self._job.named(name):
+            folder, _, rest = path.partition("/")
+            item = rest.partition("/")[0]
+            if folder == "sharding" and item.isdecimal():
+                found.append(int(item))
+        return sorted(found)
+
     def get(self, path: str) -> str | None:
         return self._own.get(path[1:]) if path[:1] == "~" else self._job.get(path)
 

@@ -6,7 +6,7 @@ nothing is locked. Paths are relative to the mirrored one, which is itself the e
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -57,6 +57,7 @@ class Tree:
         self.changes = 0
         """Grows with every change, so that whoever saw the same count has missed nothing."""
         self._entries: dict[str, _Entry] = {}
+        self._named: dict[str, dict[str, None]] = {}
         self._gone: dict[str, float] = {}
         self._absent_since = 0.0
 
@@ -83,6 +84,15 @@ class Tree:
             self._check_relative(path)
             return ()
         return entry.names
+
+    def named(self, name: str) -> Collection[str]:
+        """The paths of all nodes of this name, wherever they are. A name that was asked for once is kept
+        track of, so that asking costs no more than there are."""
+        if name not in self._named:
+            ends = f"/{name}"
+            found = (path for path in self._entries if path.endswith(ends) or path == name)
+            self._named[name] = dict.fromkeys(found)
+        return self._named[name].keys()
 
     def node(self, path: str) -> Node:
         """All that is known of a node. Raises KeyError where it is absent, Unread where it must be read."""
@@ -208,6 +218,8 @@ class Mirror(Tree):
         self._gone.pop(path, None)
         while path:
             parent, _, name = path.rpartition("/")
+            if name in self._named:
+                self._named[name][path] = None
             above = self._entries.get(parent)
             if above is not None:
                 insort(above.names, name)
@@ -223,6 +235,9 @@ class Mirror(Tree):
         while doomed:
             gone = doomed.pop()
             doomed.extend(below(gone, name) for name in self._entries.pop(gone).names)
+            name = gone.rpartition("/")[2]
+            if name in self._named:
+                self._named[name].pop(gone, None)
             self._gone.pop(gone, None)
             self._gone[gone] = now
 
