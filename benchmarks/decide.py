@@ -171,13 +171,15 @@ def decides_nothing(decided: Decided, job: Job) -> bool:
 
 
 def claims_ours(decided: Decided, job: Job) -> bool:
-    (started,) = (each.then for each in decided if isinstance(each, Step))
-    return isinstance(started, Start) and len(started.claims) == len(job.ours(job.members[1]))
+    started = [each.then for each in decided if isinstance(each, Step)]
+    claims = [claim for each in started if isinstance(each, Start) for claim in each.claims]
+    return len(claims) == len(job.ours(job.members[1]))
 
 
 def tells_the_end(decided: Decided, job: Job) -> bool:
-    told, *_ = (each.then for each in decided if isinstance(each, Step))
-    return told == Forget(tuple(job.ours(job.members[1])))
+    told = [each.then for each in decided if isinstance(each, Step)]
+    items = [item for each in told if isinstance(each, Forget) for item in each.items]
+    return items == list(job.ours(job.members[1]))
 
 
 def moves_theirs(decided: Decided, job: Job) -> bool:
