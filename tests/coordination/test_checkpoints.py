@@ -36,7 +36,7 @@ def test_a_checkpoint_is_written_to_the_cursor_at_the_version_known() -> None:
     view = a_runner(Run("3", unsaved="page 7"))
     step = do(Put("~~cursor/0", saved.text(), 3), then=Saved(((0, "page 7"),)))
     assert list(claim.save(view)) == [step]
-    assert next(iter(firing.decide(view))) == step
+    assert next(iter(unheard.decide(view))) == step
 
 
 def test_the_last_of_several_replaces_the_one_before() -> None:

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from shardwright.coordination import claim, due, ending, failover, firing, leader, sharding, trigger
+from shardwright.coordination import claim, due, ending, failover, firing, leader, sharding, trigger, unheard
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.coordination.gap import Gap
 from shardwright.coordination.step import (
@@ -157,7 +157,7 @@ def test_what_we_find_we_have_claimed_without_hearing_of_it_is_run() -> None:
     run = Tenure(A, "4", FIRE, "scheduled", 1)
     nodes = {**LED, **owned(A, B), "sharding/0/running": A}
     view = a_view(nodes, now=T, cursors={0: cursor(at=T, version=4, run=run), 1: None})
-    (step, *_) = firing.decide(view)
+    (step, *_) = unheard.decide(view)
     assert step == do(
         Require(f"~alive/{A}"), Require("~~cursor/0", 4), then=Start((Claim(0, FIRE, Source.SCHEDULED, "4"),))
     )
@@ -165,13 +165,11 @@ def test_what_we_find_we_have_claimed_without_hearing_of_it_is_run() -> None:
 
 def test_a_mark_of_ours_that_no_claim_explains_goes_or_makes_us_read_the_cursor_again() -> None:
     nodes = {**LED, **owned(A, B), "sharding/0/running": A}
-    (step, *_) = firing.decide(a_view(nodes, now=T, cursors={0: cursor(at=T), 1: None}))
+    (step, *_) = unheard.decide(a_view(nodes, now=T, cursors={0: cursor(at=T), 1: None}))
     assert step == do(Require("~~cursor/0", 3), Delete("sharding/0/running"))
 
 
-def test_an_unfinished_claim_of_the_dead_is_accounted_for_before_the_next_fire_where_failover_is_off() -> (
-    None
-):
+def test_without_failover_an_unfinished_claim_of_the_dead_is_accounted_for_before_the_next_fire() -> None:
     run = Tenure(B, "3", NOW.isoformat(), "scheduled", 1)
     view = a_view({**LED, **owned(A, A)}, now=T, cursors={0: cursor(run=run), 1: cursor(at=T)})
     assert starts(list(firing.decide(view))) == []

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from shardwright.coordination import failover, firing, latch, timekeeping
+from shardwright.coordination import failover, firing, latch, timekeeping, unheard
 from shardwright.coordination.claim import Tenure
 from shardwright.coordination.step import Claim, Create, Look, Put, Say, Start, Step, Write, do
 from shardwright.coordination.view import Run, Source, View
@@ -56,7 +56,7 @@ def test_what_runs_already_goes_on_and_leaves_its_checkpoints() -> None:
         cursors={0: cursor(at=T, run=run), 1: None},
         runs={0: Run("3", unsaved="page 7")},
     )
-    (step, *_) = firing.decide(view)
+    (step, *_) = unheard.decide(view)
     saved = cursor(at=T, run=run, checkpoint="page 7").data
     assert isinstance(step, Step)
     assert step.writes == (Put("~~cursor/0", saved, 3),)

@@ -18,12 +18,14 @@ from . import (
     settings,
     sharding,
     tidying,
+    unheard,
 )
 from .step import Look, Step, Stop
 from .view import View
 
-#: In this order: tell what ended, be known, have a leader, have an assignment, rescue, call, then fire.
-CONCEPTS = (ending, server, instance, leader, gap, tidying, sharding, failover, barrier, firing)
+#: In this order: tell what ended, be known, have a leader, have an assignment, rescue, call, find what
+#: was claimed unheard, then fire.
+CONCEPTS = (ending, server, instance, leader, gap, tidying, sharding, failover, barrier, unheard, firing)
 
 
 def decide(view: View) -> Iterator[Step | Look]:

@@ -138,6 +138,11 @@ def after_run(view: View, item: int) -> datetime | None:
     return max(at, fallen) if fallen is not None else at
 
 
+def claimed(view: View, item: int, fire: datetime) -> claim.Fire:
+    """What is claimed for a fire of the calendar."""
+    return claim.Fire(item, fire.isoformat(), why(view, item, fire), fire)
+
+
 def why(view: View, item: int, fire: datetime) -> Source:
     """A fire that fell into the run before it is made good; one from before our time is made up for; any
     other has come in time, or somewhat late."""

@@ -19,18 +19,12 @@ from . import (
     sharding,
     timekeeping,
     trigger,
-    unheard,
 )
 from .step import Look, Step
-from .view import Source, View
+from .view import View
 
 
 def decide(view: View) -> Iterator[Step | Look]:
-    # What we have claimed without hearing of it is run now; what runs leaves its checkpoints.
-    yield from unheard.decide(view)
-    yield from unheard.restore(view)
-    yield from claim.save(view)
-
     # Only those who may work start anything, and nobody while a Java leader asks for a quiet moment.
     if view.local.draining or view.local.stopped or not server.may_work(view) or not sharding.settled(view):
         return
@@ -58,15 +52,7 @@ def decide(view: View) -> Iterator[Step | Look]:
     yield from claim.watch_unmarked(view, [item for item in busy if item in fires or trigger.asked(view)])
     free = [item for item in free if not failover.owns(view, item)]
 
-    begin = [
-        claim.Fire(item, fires[item].isoformat(), due.why(view, item, fires[item]), fires[item])
-        for item in free
-        if item in fires
-    ]
-    begin += [
-        claim.Fire(item, misfire.identity(view, item), Source.MISFIRE)
-        for item in misfire.left_by_java(view, free)
-        if item not in fires
-    ]
+    begin = [due.claimed(view, item, fires[item]) for item in free if item in fires]
+    begin += [misfire.owed(view, item) for item in misfire.left_by_java(view, free) if item not in fires]
     yield from claim.start(view, begin, partial(misfire.proof, view))
     yield from due.next_look(view)

@@ -11,18 +11,18 @@ honoured when found.
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from . import instance, sharding
+from . import claim, instance, sharding
 from .step import Create, Delete, Step, Write, do, portions
-from .view import View
+from .view import Source, View
 
 
 def node(item: int) -> str:
     return f"sharding/{item}/misfire"
 
 
-def identity(view: View, item: int) -> str:
-    """What a fire is called of which only this is known: the number of the commit that noted it."""
-    return f"#{view.tree.node(node(item)).made}"
+def owed(view: View, item: int) -> claim.Fire:
+    """What is claimed for a fire of which only this is known: the number of the commit that noted it."""
+    return claim.Fire(item, f"#{view.tree.node(node(item)).made}", Source.MISFIRE)
 
 
 def left_by_java(view: View, items: Iterable[int]) -> list[int]:

@@ -10,6 +10,12 @@ from .view import Source, View
 
 
 def decide(view: View) -> Iterator[Step]:
+    yield from take_up(view)
+    yield from restore(view)
+    yield from claim.save(view)
+
+
+def take_up(view: View) -> Iterator[Step]:
     """Run what is ours by its cursor. Should we have an old idea of that, the step is refused, and we read it
     again."""
     marked = {item for item in execution.marked(view) if _is_mine(view, item)}
