@@ -3,6 +3,8 @@
     ShardwrightError
     ├── CronError (ValueError)        a schedule that cannot be read: the field and the reason
     ├── ConfigError (ValueError)      a job's settings that cannot be: every fault at once
+    ├── JobError (ValueError)         a job that cannot be declared, or is not there: what to do instead
+    ├── Cancelled                     a run was told to stop, and does (raised by `shard.raise_if_cancelled`)
     ├── MissingExtra (ImportError)    an optional part that is not installed: which one, and how to get it
     └── RegistryError                 the shared registry cannot be used
         ├── RegistryUrlError (ValueError)   the address is not one we understand
@@ -27,6 +29,14 @@ class CronError(ShardwrightError, ValueError):
 
 class ConfigError(ShardwrightError, ValueError):
     """A job's settings that cannot be."""
+
+
+class JobError(ShardwrightError, ValueError):
+    """A job that cannot be declared, or that is not there."""
+
+
+class Cancelled(ShardwrightError):
+    """A run that was told to stop."""
 
 
 class MissingExtra(ShardwrightError, ImportError):

@@ -539,6 +539,15 @@ def test_a_new_request_is_called_for_when_it_has_come_to_all_again() -> None:
     )
 
 
+def test_a_clock_that_was_set_back_an_hour_makes_nobody_wait_an_hour() -> None:
+    """Seed 1132: the time from which the others were waited for lay in the future."""
+    nodes: dict[str, Told] = {**TWO, **came(FIRST, None)}
+    view = {"now": T - timedelta(hours=1), "hooks": replace(BEGIN, started_timeout=5.0)}
+    (step,) = steps(nodes, **view)
+    assert isinstance(step, Step)
+    assert step.then == Say(f"not all shards have started for {FIRST} within 5 s: it is not waited for")
+
+
 def test_where_nobody_may_work_any_more_one_who_is_still_there_gives_up_and_lets_go() -> None:
     """Else a run would be held for ever, and a leaver never be gone."""
     nodes: dict[str, Told] = {**member(A), f"~draining/{A}": "", **owned(A, B), **came(FIRST)}

@@ -208,7 +208,8 @@ def give_up(view: View, place: Place, last: Last | None) -> Iterator[Step | Look
     if patience is None or not waiting:
         return
     first = min(waiting, key=lambda mark: mark.at)
-    left = patience - (view.now - first.at).total_seconds()
+    # A mark from the future was made before the registry's clock was set back: nobody waits for that.
+    left = patience - abs((view.now - first.at).total_seconds())
     if left > 0:
         yield Look(view.boot + left, f"have all shards {place[0]}?")
         return

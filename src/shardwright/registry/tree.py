@@ -6,7 +6,7 @@ nothing is locked. Paths are relative to the mirrored one, which is itself the e
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -56,6 +56,8 @@ class Tree:
         """Whether the mirror is complete; it is not before the first load and while cut off."""
         self.changes = 0
         """Grows with every change, so that whoever saw the same count has missed nothing."""
+        self.watchers: list[Callable[[], None]] = []
+        """Called with every change, by whoever owns the registry."""
         self._entries: dict[str, _Entry] = {}
         self._named: dict[str, dict[str, None]] = {}
         self._gone: dict[str, float] = {}
@@ -152,12 +154,12 @@ class Mirror(Tree):
         """The node is there and holds this."""
         entry = self._entries.get(path)
         if entry is None:
-            self.changes += 1
+            self._changed()
             self._add(path, node, now)
             return
         if entry.fresh and entry.node == node:
             return
-        self.changes += 1
+        self._changed()
         if entry.node is not None and node.made != entry.node.made:
             entry.since = now
         entry.node = node
@@ -165,7 +167,7 @@ class Mirror(Tree):
 
     def stale(self, path: str, now: float) -> None:
         """The node was made or changed by somebody, and what it holds now was not told."""
-        self.changes += 1
+        self._changed()
         entry = self._entries.get(path)
         if entry is None:
             self._add(path, None, now)
@@ -177,7 +179,7 @@ class Mirror(Tree):
         entry = self._entries.get(path)
         if entry is None:
             return
-        self.changes += 1
+        self._changed()
         if path:
             parent, _, name = path.rpartition("/")
             names = self._entries[parent].names
@@ -203,15 +205,20 @@ class Mirror(Tree):
         """From here on changes may be missed."""
         if self.synced:
             self.synced = False
-            self.changes += 1
+            self._changed()
 
     def complete(self, now: float) -> None:
         """Everything is known again. What is absent is counted as absent from now: it may have come and
         gone while nobody looked."""
         self.synced = True
-        self.changes += 1
+        self._changed()
         self._absent_since = now
         self._gone.clear()
+
+    def _changed(self) -> None:
+        self.changes += 1
+        for watcher in self.watchers:
+            watcher()
 
     def _add(self, path: str, node: Node | None, now: float) -> None:
         self._entries[path] = _Entry(node, now)

@@ -57,6 +57,9 @@ class Member:
     claim went with our session, or we were ordered to stop. `call` is called to call a hook for a fire, and
     `called` must be when that is over.
 
+    `slots` says how many more shards could start at once. `wake` is called whenever a turn is worth taking;
+    `commit` sends writes, in whatever company, in the registry's stead.
+
     `config` is what our own code asks for; `settings` are those that hold, once they are agreed.
     """
 
@@ -71,6 +74,9 @@ class Member:
         call: Callable[[str, str], None] = lambda round, fire: None,
         hooks: Hooks | None = None,
         kind: str = "",
+        slots: Callable[[], int] = lambda: 1,
+        wake: Callable[[], None] = lambda: None,
+        commit: Callable[..., Future[Outcome]] | None = None,
         decide: Callable[[View], Iterable[Step | Look]] = coordination.decide,
         chance: random.Random | None = None,
     ) -> None:
@@ -81,9 +87,12 @@ class Member:
         self.left = False
         self.refused: str | None = None
         """Why we cannot be in the job at all."""
+        self.on_left: Callable[[], None] = lambda: None
+        """Called when we have left, or were refused."""
         self._registry = registry
         self._identity, self._work, self._cancel, self._decide = identity, work, cancel, decide
-        self._call, self._kind = call, kind
+        self._call, self._kind, self._slots, self._wake = call, kind, slots, wake
+        self._commit = commit or registry.commit
         self._chance = chance or random.Random()  # noqa: S311 - spreads load, guards nothing
         namespace = registry.namespace
         self._root = f"{namespace}/{config.name}"
@@ -95,7 +104,7 @@ class Member:
         self._cursors: dict[int, Node | None] = {}
         self._learned: dict[int, float] = {}
         self._under_way = 0
-        self._again = True
+        self._restless = True
         self._seen = (-1, -1)
         self._look_at: float | None = None
         self._refusals = 0
@@ -104,6 +113,8 @@ class Member:
         self._held: dict[int, tuple[Claim, int]] = {}
         self._asking: list[Future[bool]] = []
         self._failure: Exception | None = None
+        for tree in (self._job, self._own):
+            tree.watchers.append(wake)
 
     # -- what drives it -----------------------------------------------------------------------------
 
@@ -186,6 +197,34 @@ class Member:
         self.local = replace(self.local, draining=True)
         self._again = True
 
+    def recover(self) -> None:
+        """After a turn has failed: forget what may be half known, and look again."""
+        self._failure = None
+        self._cursors.clear()
+        self._again = True
+
+    def lose_lease(self) -> None:
+        """The registry may have given us up: what runs is told to stop, unless the job wants it to go on."""
+        if self.settings.lease_lost == "stop":
+            self._cancel_all()
+
+    def close(self) -> None:
+        """Keep no mirrors any longer."""
+        for tree in (self._job, self._own):
+            tree.watchers.clear()
+            self._registry.forget(tree)
+
+    @property
+    def _again(self) -> bool:
+        """Whether to look although nothing is new in the registry."""
+        return self._restless
+
+    @_again.setter
+    def _again(self, again: bool) -> None:
+        self._restless = again
+        if again:
+            self._wake()
+
     # -- looking ------------------------------------------------------------------------------------
 
     def _begin(self, session: str) -> None:
@@ -208,7 +247,7 @@ class Member:
             self.settings,
             self._schedule,
             Cursors(f"{self._own_root}/cursor", self._cursors, self._learned),
-            self.local,
+            replace(self.local, slots=self._slots()),
             self.config,
             self._kind,
             self._registry.clock.wall(),
@@ -255,7 +294,7 @@ class Member:
         writes = [replace(write, path=self._full(write.path)) for write in step.writes]
         session = self._session
         self._under_way += 1
-        future = self._registry.commit(*writes)
+        future = self._commit(*writes)
         future.add_done_callback(
             self._heeding(lambda done: self._answered(step, writes, session, done.result()))
         )
@@ -314,6 +353,7 @@ class Member:
         longest = min(BACK_OFF_MOST, BACK_OFF * 2 ** min(self._refusals, 10))
         self._again = False
         self._look_at = self._registry.clock.boot() + longest * (0.5 + self._chance.random() / 2)
+        self._wake()
         self._read([write.path for write in writes], fresh=True)
 
     def _effect(self, step: Step, number: int) -> None:
@@ -333,8 +373,7 @@ class Member:
                 self.local = replace(self.local, stopped=True)
                 self._cancel_all()
             case Leave():
-                self.left = True
-                self._answer(False)
+                self._leave()
             case Adopt(text, config):
                 self._adopt(text, config)
             case Reject(text, why):
@@ -342,9 +381,14 @@ class Member:
                 self.local = replace(self.local, adopted=text)
             case Refuse(why):
                 log.error("%s: %s", self.config.name, why)
-                self.refused, self.left = why, True
-                self._answer(False)
+                self.refused = why
+                self._leave()
         self._again = True
+
+    def _leave(self) -> None:
+        self.left = True
+        self._answer(False)
+        self.on_left()
 
     def _effect_on_runs(self, effect: RunEffect, number: int) -> None:
         local = self.local
