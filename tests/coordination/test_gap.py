@@ -166,7 +166,7 @@ def test_it_is_read_as_it_was_written() -> None:
 
 
 def test_a_shard_counts_from_its_latest_birth_or_else_as_the_job_does() -> None:
-    stands = Gap(since=EARLIER, births=((0, 3, NOW), (2, 2, T)))
+    stands = Gap(shards=5, since=EARLIER, births=((0, 3, NOW), (2, 2, T)))
     assert [stands.counts_from(item) for item in range(5)] == [NOW, NOW, T, NOW, EARLIER]
 
 
@@ -210,3 +210,17 @@ def test_fires_from_before_they_counted_are_not_owed() -> None:
     view = a_view({**LED, **owned(A, A), "~gap": BEFORE.text()}, now=T + timedelta(seconds=2))
     assert due.fires(view, [0, 1]) == {0: T, 1: T}
     assert BEFORE.since == LONG_AGO
+
+
+def test_what_was_written_before_the_clock_was_set_back_lies_no_longer_in_the_future() -> None:
+    """Else nothing would count until the clock has come there again."""
+    late = NOW + timedelta(hours=1)
+    before = replace(BEFORE, since=late, alone=late, births=((0, 0, late),))
+    here = gap.now(a_view({**LED, **owned(A, A), "~gap": before.text()}, now=NOW))
+    assert (here.since, here.alone, here.births) == (NOW, NOW, ())
+
+
+def test_neighbours_that_are_enabled_together_are_remembered_together() -> None:
+    before = replace(BEFORE, shards=6, disabled=frozenset({0, 1, 2, 4}), since=EARLIER)
+    view = a_view({**LED, "~gap": before.text()}, config={"shards": 6})
+    assert gap.now(view).births == ((0, 2, view.now), (4, 4, view.now))

@@ -1,8 +1,7 @@
 """Being in the job, and leaving it."""
 
 from shardwright.coordination import instance
-from shardwright.coordination.step import Create, Delete, Leave, Look, Stop, do
-from shardwright.coordination.view import Call
+from shardwright.coordination.step import Create, Delete, Look, Stop, do
 
 from .views import JAVA, A, B, a_view, member, running
 
@@ -39,33 +38,6 @@ def test_one_that_was_stopped_goes_when_its_last_run_has_ended() -> None:
     assert list(instance.decide(a_view(nodes, stopped=True, runs=running(0)))) == []
     assert list(instance.decide(a_view(nodes, stopped=True))) == [do(Delete(f"~alive/{A}"))]
     assert list(instance.decide(a_view(stopped=True))) == []
-
-
-def test_a_leaver_says_so_first() -> None:
-    view = a_view({**member(A), **member(B)}, draining=True)
-    assert list(instance.decide(view)) == [do(Create(f"~draining/{A}", ephemeral=True))]
-
-
-def test_a_leaver_keeps_its_nodes_until_its_runs_have_ended_and_its_shards_are_handed_over() -> None:
-    nodes = {**member(A), **member(B), f"~draining/{A}": ""}
-    gone = do(Delete(f"instances/{A}"), Delete(f"~alive/{A}"), Delete(f"~draining/{A}"), then=Leave())
-    assert list(instance.decide(a_view({**nodes, "sharding/0/instance": A}, draining=True))) == []
-    assert list(instance.decide(a_view(nodes, draining=True, runs=running(0)))) == []
-    assert list(instance.decide(a_view({**nodes, "sharding/0/instance": B}, draining=True))) == [gone]
-
-
-def test_a_leaver_stays_until_the_hook_it_calls_has_been_called() -> None:
-    """Seeds 247 and 289: gone too early, it was taken for a dead caller, and another one called again."""
-    nodes = {**member(A), **member(B), f"~draining/{A}": ""}
-    calls = {"completed/scheduled": Call("2030-01-01T00:00:00+00:00")}
-    assert list(instance.decide(a_view(nodes, draining=True, calls=calls))) == []
-    assert list(instance.decide(a_view({f"~alive/{A}": ""}, stopped=True, calls=calls))) == []
-
-
-def test_the_last_one_leaves_although_its_shards_are_its_own() -> None:
-    nodes = {**member(A), f"~draining/{A}": "", "sharding/0/instance": A}
-    (step,) = instance.decide(a_view(nodes, draining=True))
-    assert step == do(Delete(f"instances/{A}"), Delete(f"~alive/{A}"), Delete(f"~draining/{A}"), then=Leave())
 
 
 def test_a_python_member_is_dead_when_its_sign_of_life_has_gone_whatever_its_instance_node_says() -> None:

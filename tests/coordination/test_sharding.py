@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from shardwright.coordination import leader, sharding
-from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Step, Write, do
+from shardwright.coordination import leader, sharding, strategies
+from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Say, Step, Write, do
 from shardwright.registry.writes import LARGEST, weight
 
 from .views import JAVA, NOW, A, B, Told, a_view, member
@@ -78,11 +78,12 @@ def test_word_left_for_somebody_who_died_is_changed() -> None:
     assert steps(nodes) == [do(*WARRANT, Put("~next/1", A, 2))]
 
 
-def test_a_mark_whose_runner_is_dead_holds_nothing_up() -> None:
-    nodes = {**LED_BY_A, **owned(A, B), "sharding/1/running": B}
+def test_a_mark_that_nobody_alive_has_made_holds_its_own_shard_up_and_no_other() -> None:
+    """It is put up in the same look and gone in the next; moving it now would be refused, and all with it."""
+    nodes = {**LED_BY_A, **owned(B, B), "sharding/1/running": B}
     (step,) = steps(nodes)
     assert isinstance(step, Step)
-    assert Put("sharding/1/instance", A, 7) in step.writes
+    assert [write for write in step.writes if isinstance(write, Put)] == [Put("sharding/0/instance", A, 7)]
 
 
 def test_more_shards_are_assigned_and_fewer_are_cleared_away_unless_they_run() -> None:
@@ -95,7 +96,9 @@ def test_more_shards_are_assigned_and_fewer_are_cleared_away_unless_they_run() -
 def test_static_sharding_leaves_shards_where_they_are_and_still_follows_the_total() -> None:
     static = {"static_sharding": True}
     assert steps({**LED_BY_A, **member(B), **owned(A, A)}, config=static) == []
-    assert steps({**LED_BY_A, **owned(B, B)}, config=static) == []
+    (dead,) = steps({**LED_BY_A, **member(JAVA), **owned(JAVA, B)}, config=static)
+    assert isinstance(dead, Step)
+    assert [write for write in dead.writes if isinstance(write, Put)] == [Put("sharding/1/instance", A, 7)]
     (step,) = steps({**LED_BY_A, **owned(A)}, config=static)
     assert isinstance(step, Step)
     assert Create("sharding/1/instance", A) in step.writes
@@ -188,3 +191,18 @@ def test_under_a_java_leaders_flag_nobody_starts() -> None:
     assert not sharding.settled(a_view({**flagged, **member(JAVA), leader.NODE: JAVA}))
     assert sharding.settled(a_view({**flagged, leader.NODE: A}))
     assert sharding.settled(a_view({**member(JAVA), leader.NODE: JAVA}))
+
+
+def test_a_users_strategy_that_fails_is_stood_in_for_and_said() -> None:
+    def fails(question: strategies.Question) -> dict[int, str]:
+        raise ZeroDivisionError("by zero")
+
+    strategies.register("fails", fails)
+    said, step = steps(LED_BY_A, config={"strategy": "fails"})
+    assert said == do(
+        then=Say(
+            "the sharding strategy 'fails' failed (ZeroDivisionError('by zero')): 'sticky' stands in for it"
+        )
+    )
+    assert isinstance(step, Step)
+    assert Create("sharding/0/instance", A) in step.writes

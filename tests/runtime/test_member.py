@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -9,8 +10,9 @@ from shardwright import coordination
 from shardwright.clock import HandClock
 from shardwright.coordination.step import Claim, Look, Step
 from shardwright.coordination.view import View
+from shardwright.elasticjob import write_config
 from shardwright.jobs import JobConfig
-from shardwright.registry import Delete
+from shardwright.registry import Delete, Put
 from shardwright.registry.memory import MemoryRegistry, Store
 from shardwright.runtime.member import Member
 
@@ -199,3 +201,33 @@ def test_one_that_has_left_does_not_lead() -> None:
     alone.settle()
     assert alone.member.left
     assert alone.member.is_leader().result(timeout=0) is False
+
+
+def test_a_checkpoint_that_is_too_large_is_refused_and_says_what_to_do() -> None:
+    alone = Alone()
+    alone.advance(9.5)
+    (claim, _) = alone.runs[0]
+    with pytest.raises(ValueError, match="keep what is large elsewhere"):
+        alone.member.save(claim.item, claim.attempt, "x" * 1_100_000)
+    alone.member.finished(claim.item, claim.attempt, "failed: " + "x" * 1_100_000)
+    alone.advance(10)
+    assert [each.fire[17:19] for each, _ in alone.runs] == ["10", "20"]
+
+
+def test_both_runs_of_a_job_that_has_become_one_shard_that_goes_round_come_to_their_end() -> None:
+    alone = Alone(shards=2, strategy="SINGLE_SHARDING_BALANCE")
+    alone.advance(9.5)
+    operator = alone.store.connect(namespace="/ns")
+    operator.commit(Put(f"{ROOT}/config", write_config(alone.member.settings.replace(shards=1))))
+    for claim, _ in alone.runs:
+        alone.member.finished(claim.item, claim.attempt, "ok")
+    alone.settle()
+    assert alone.member.local.runs == {}
+
+
+def test_fires_go_on_after_the_clock_was_set_back_before_any_was_run() -> None:
+    alone = Alone()
+    alone.advance(5)
+    alone.clock.set_wall(alone.clock.wall() - timedelta(hours=1))
+    alone.advance(20)
+    assert alone.runs

@@ -124,6 +124,7 @@ def a_config(chance: random.Random) -> JobConfig:
             "catch_up": chance.choice(["skip", "skip", "once", "all"]),
             "catch_up_max_count": 3,
             "strategy": chance.choice(STRATEGIES),
+            "static_sharding": chance.random() < 0.1,
         }
     )
 
@@ -150,6 +151,9 @@ def heal(world: World) -> None:
     if world.data(f"{ROOT}/config") == NONSENSE:
         world.operator(Put(f"{ROOT}/config", elasticjob.write_config(world.settings)))
     world.advance(60.0)
+    for process in world.processes.values():
+        leaver = process.member.local.draining and not process.paused
+        assert not leaver or process.member.left, f"{process.name} cannot leave\n{world.story(150)}"
     for path in list(world.store.nodes):
         if path.startswith(f"{ROOT}/servers/"):
             world.operator(Put(path, "ENABLED"))

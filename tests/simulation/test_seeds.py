@@ -16,7 +16,7 @@ from . import chaos, many
 SEEDS = 500
 
 #: Seeds beyond those that once found something. Each bug has a test of its own, too, in `tests/coordination`.
-KEPT = (626, 983, 1054, 1100, 1261, 1602, 1623, 2020, 2063, 2210)
+KEPT = (626, 983, 1054, 1100, 1132, 1261, 1602, 1623, 1967, 2020, 2063, 2210, 2601, 2938)
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,6 +14,7 @@ from . import (
     gap,
     instance,
     leader,
+    leaving,
     server,
     settings,
     sharding,
@@ -24,17 +25,22 @@ from .step import Look, Step, Stop
 from .view import View
 
 #: In this order: tell what ended, be known, have a leader, have an assignment, rescue, call, find what
-#: was claimed unheard, then fire.
+#: was claimed unheard, and fire.
 CONCEPTS = (ending, server, instance, leader, gap, tidying, sharding, failover, barrier, unheard, firing)
 
 
 def decide(view: View) -> Iterator[Step | Look]:
-    """All that the job asks of this process at this moment; before anything, that its settings are agreed."""
+    """All that the job asks of this process at this moment; before anything, that its settings are
+    agreed, and when nothing else is to be done, to leave if we are to."""
     yield from settings.decide(view)
     if not settings.agreed(view):
         return
+    idle = True
     for concept in CONCEPTS:
         for each in concept.decide(view):
             yield each
             if isinstance(each, Step) and isinstance(each.then, Stop):
                 return
+            idle = idle and isinstance(each, Look)
+    if idle:
+        yield from leaving.decide(view)

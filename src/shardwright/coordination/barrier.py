@@ -65,9 +65,9 @@ def last_call(view: View, place: Place) -> Last | None:
         fire, by, state = json.loads(text) if text else (None, None, None)
         if fire is None:
             return None
-        order(str(fire))
+        milestone.check(str(fire))
         return Last(str(fire), str(by), str(state))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
 
 
@@ -106,9 +106,11 @@ def caller(view: View) -> bool:
 
 
 def decide(view: View) -> Iterator[Step | Look]:
-    if view.local.stopped or not instance.registered(view):
+    if not instance.registered(view):
         return
     yield from tell(view)
+    if view.local.stopped:
+        return
     for kind in (STARTED, COMPLETED):
         if wanted(view, kind):
             yield from look_at(view, kind)

@@ -21,6 +21,9 @@ from . import execution, instance, milestone, timekeeping
 from .step import Claim, Create, Forbid, Look, Put, Require, Reread, Saved, Start, Step, Write, do, portions
 from .view import Source, View, once
 
+#: Cursors up to this length are taken apart once; longer ones have a checkpoint that nobody wants to keep.
+_SHORT = 1024
+
 #: How often a cursor is read again that says its shard runs where no mark does.
 ASK_AGAIN = 1.0
 
@@ -75,9 +78,12 @@ def node(item: int) -> str:
     return f"~~cursor/{item}"
 
 
-@lru_cache(maxsize=20_000)
 def read(text: str) -> Cursor:
     """A cursor from its text. One that makes no sense says nothing: the shard starts anew."""
+    return _read_again(text) if len(text) < _SHORT else _read(text)
+
+
+def _read(text: str) -> Cursor:
     try:
         told = json.loads(text)
         run = _tenure(*told["run"]) if told.get("run") else None
@@ -92,11 +98,15 @@ def read(text: str) -> Cursor:
             None if checkpoint is None else str(checkpoint),
             int(told.get("asked", 0)),
         )
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return Cursor()
 
 
+_read_again = lru_cache(maxsize=20_000)(_read)
+
+
 def _tenure(by: str, attempt: str, fire: str, source: str, tries: int) -> Tenure:
+    milestone.check(str(fire))
     return Tenure(str(by), str(attempt), str(fire), Source(source).value, int(tries))
 
 
@@ -123,7 +133,7 @@ def birth(view: View) -> int:
 
 def busy(view: View, item: int) -> bool:
     """Whether somebody alive is running the shard, or is about to."""
-    if item in view.local.runs or execution.runner(view, item) is not None:
+    if item in view.local.runs or execution.running_node(item) in view.tree:
         return True
     run = cursor(view, item).run
     return run is not None and run.by != view.me and not instance.dead(view, run.by)

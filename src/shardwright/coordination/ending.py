@@ -46,4 +46,5 @@ def hand_over(view: View, item: int) -> Iterator[Write]:
         heir = view.tree.get(word) or ""
         yield Put(owner, heir, view.tree.version(owner))
         yield Delete(word, view.tree.version(word))
-    yield from rotation.pass_on(view, heir)
+    if item == 0:
+        yield from rotation.pass_on(view, heir)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from . import claim, execution, gap, instance, latch, server, sharding, timekeeping
 from .step import Create, Delete, Look, Put, Step, Write, do
-from .view import Source, View
+from .view import Source, View, number
 
 WAITING = "leader/failover/items"
 LATCH = "leader/failover/latch"
@@ -37,8 +37,9 @@ def taking_node(item: int) -> str:
 
 def waiting(view: View) -> list[int]:
     """The shards that are up and that nobody runs after all, the lowest first."""
-    numbers = sorted(int(name) for name in view.tree.children(WAITING) if name.isdecimal())
-    return [item for item in numbers if item in view.items and execution.running_node(item) not in view.tree]
+    numbers = (number(name) for name in view.tree.children(WAITING))
+    items = sorted(item for item in numbers if item is not None and item in view.items)
+    return [item for item in items if execution.running_node(item) not in view.tree]
 
 
 def taken(view: View, item: int) -> bool:
@@ -129,6 +130,9 @@ def look_after_taker(view: View, item: int) -> Iterator[Step | Look]:
     if execution.running_node(item) in view.tree or waiting_node(item) in view.tree:
         yield from leave_to_java(view, item, who)
         return
+    if who == view.me and item not in view.local.runs:
+        yield from let_go(view, item)
+        return
     if not instance.dead(view, who):
         yield from instance.when_dead(view, who)
         yield from leave_to_java(view, item, who)
@@ -138,6 +142,15 @@ def look_after_taker(view: View, item: int) -> Iterator[Step | Look]:
         yield do(claim.unmoved(view, item), *up(view, item))
     elif view.config.failover:
         yield do(Delete(taking_node(item)), *lost(view, item))
+
+
+def let_go(view: View, item: int) -> Iterator[Step]:
+    """Ours by its nodes and not by its cursor, which somebody has replaced: let it be nobody's."""
+    view.cursors.need([item])
+    run = claim.cursor(view, item).run
+    if run is None or run.by != view.me:
+        nodes = (node for node in (taken_node(item), taking_node(item)) if node in view.tree)
+        yield do(claim.unmoved(view, item), *(Delete(node) for node in nodes))
 
 
 def leave_to_java(view: View, item: int, who: str) -> Iterator[Step]:
@@ -174,7 +187,7 @@ def may_take(view: View) -> bool:
         return False
     if not view.local.runs:
         return True
-    at_work = {execution.runner(view, item) for item in execution.marked(view)}
+    at_work = {view.me, *(execution.runner(view, item) for item in execution.marked(view))}
     return all(who in at_work for who in server.workers(view))
 
 

@@ -13,7 +13,7 @@ about.
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from . import execution, instance, leader, server
@@ -59,7 +59,17 @@ class Gap:
 
     def counts_from(self, item: int) -> datetime:
         """From when on a shard's fires count."""
-        return max((at for first, last, at in self.births if first <= item <= last), default=self.since)
+        return _newborn(self).get(item, self.since)
+
+
+@lru_cache(maxsize=64)
+def _newborn(gap: Gap) -> dict[int, datetime]:
+    """The shards that count from a time of their own."""
+    found: dict[int, datetime] = {}
+    for first, last, at in gap.births:
+        for item in range(first, min(last, gap.shards) + 1):
+            found[item] = max(at, found.get(item, at))
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -73,12 +83,17 @@ def read(text: str) -> Gap | None:
             frozenset(int(item) for item in told["disabled"]),
             bool(told["idle"]),
             bool(told["java"]),
-            datetime.fromisoformat(told["since"]),
-            datetime.fromisoformat(told["alone"]),
-            tuple((int(first), int(last), datetime.fromisoformat(at)) for first, last, at in told["births"]),
+            _moment(told["since"]),
+            _moment(told["alone"]),
+            tuple((int(first), int(last), _moment(at)) for first, last, at in told["births"]),
         )
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 @once
@@ -104,6 +119,7 @@ def off(view: View) -> set[int]:
     """Shards that do not fire: those disabled, and those that stay with a server that is."""
     found = set(execution.disabled(view))
     if view.config.static_sharding:
+        view.tree.need(f"sharding/{item}/instance" for item in view.items)
         owners = {item: view.tree.get(f"sharding/{item}/instance") for item in view.items}
         live = set(view.tree.children(instance.ROOT)).difference(server.workers(view))
         found |= {item for item, owner in owners.items() if owner in live}
@@ -112,6 +128,7 @@ def off(view: View) -> set[int]:
 
 def blinking(view: View) -> list[str]:
     """Java members that own something, and have gone just now: they may be back at once."""
+    view.tree.need(f"sharding/{item}/instance" for item in view.items)
     owners = {view.tree.get(f"sharding/{item}/instance") or "" for item in view.items}
     return sorted(
         who
@@ -131,8 +148,9 @@ def now(view: View) -> Gap:
     if before is None:
         return replace(here, since=view.local.since, alone=view.local.since)
     anew = before.schedule != here.schedule or (before.idle and not here.idle)
-    since = view.now if anew else before.since
-    alone = view.now if before.java and not java else before.alone
+    # What lies in the future was written before the registry's clock was set back.
+    since = view.now if anew else min(before.since, view.now)
+    alone = view.now if before.java and not java else min(before.alone, view.now)
     return replace(here, since=since, alone=alone, births=tuple(_births(view, before, here, since)))
 
 
@@ -140,11 +158,21 @@ def _births(view: View, before: Gap, here: Gap, since: datetime) -> Iterator[Bir
     """Shards that count from a later time than the job: those new, and those enabled again."""
     enabled = sorted(item for item in before.disabled - here.disabled if item < here.shards)
     new = [(before.shards, here.shards - 1, view.now)] if here.shards > before.shards else []
-    newborn = [*new, *((item, item, view.now) for item in enabled)]
-    for first, last, at in before.births:
+    newborn = [*new, *((first, last, view.now) for first, last in _ranges(enabled))]
+    for first, last, then in before.births:
+        at = min(then, view.now)
         if at > since and first < here.shards and not any(f <= first and last <= t for f, t, _ in newborn):
             yield first, last, at
     yield from newborn
+
+
+def _ranges(items: list[int]) -> Iterator[tuple[int, int]]:
+    """Neighbours together."""
+    start = 0
+    for end in range(1, len(items) + 1):
+        if end == len(items) or items[end] != items[end - 1] + 1:
+            yield items[start], items[end - 1]
+            start = end
 
 
 def settled(view: View) -> bool:

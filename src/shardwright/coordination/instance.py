@@ -3,7 +3,6 @@
     instances/<id>    ephemeral    one for each live process: ElasticJob's YAML, who and on which server
     ~alive/<id>       ephemeral    the same for Python processes, made and ended with the session: the one
                                    exact sign of life, which no reconnect and no operator disturbs
-    ~draining/<id>    ephemeral    this one is about to leave: give it nothing, take what falls idle
 
 An id is `<address>@-@<pid>-<random>`, new for every session and never used again; Java's have no random
 part and keep theirs. A Java process is taken for dead when its node has been away for a while: it deletes
@@ -14,7 +13,7 @@ alive has been ordered to stop.
 from collections.abc import Iterator
 
 from .. import elasticjob
-from .step import Create, Delete, Leave, Look, Step, Stop, do
+from .step import Create, Delete, Look, Step, Stop, do
 from .view import View, once
 
 ROOT, ALIVE, DRAINING = "instances", "~alive", "~draining"
@@ -103,28 +102,9 @@ def decide(view: View) -> Iterator[Step | Look]:
             yield register(view)
     elif ordered_to_stop(view):
         yield do(then=Stop("its instance node was taken away, which is an order to stop"))
-    elif view.local.draining:
-        yield from drain(view)
-
-
-def drain(view: View) -> Iterator[Step]:
-    """Leave in order: say so, let the leader take what is idle, finish what runs, and only then go."""
-    if draining_node(view.me) not in view.tree:
-        yield do(Create(draining_node(view.me), ephemeral=True))
-    elif not at_work(view) and (not holds(view, view.me) or not live(view)):
-        yield do(
-            Delete(node(view.me)), Delete(alive_node(view.me)), Delete(draining_node(view.me)), then=Leave()
-        )
 
 
 def at_work(view: View) -> bool:
     """Whether something runs here, or a hook is being called: others would take it for the work of the
     dead."""
     return bool(view.local.runs or view.local.calls)
-
-
-def holds(view: View, who: str) -> list[int]:
-    """The shards an instance owns."""
-    owners = {item: f"sharding/{item}/instance" for item in view.items}
-    view.tree.need(owners.values())
-    return [item for item, owner in owners.items() if view.tree.get(owner) == who]

@@ -54,7 +54,7 @@ def decide(view: View) -> Iterator[Step | Look]:
     able = not view.local.stopped and not view.local.draining and server.may_work(view)
     if NODE in view.tree or not able:
         yield from latch.withdraw(view, LATCH)
-        if not able and current(view) == view.me:
+        if current(view) == view.me and not (able and is_me(view)):
             yield do(*_same_term(view), Delete(NODE, view.tree.version(NODE)))
         return
     rank = server.workers(view).index(view.me)

@@ -12,7 +12,7 @@ at all.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from . import instance
 from .step import Create, Put, Write
@@ -20,6 +20,8 @@ from .view import View
 
 STARTED, COMPLETED = "started", "completed"
 SCHEDULED, ASKED = "scheduled", "asked"
+
+_DIGITS = 25
 
 #: A kind and a round.
 Place = tuple[str, str]
@@ -55,10 +57,19 @@ def order(fire: str) -> tuple[int, str]:
     return (int(fire[1:]), "") if fire.startswith("#") else (0, fire)
 
 
+def check(fire: str) -> None:
+    """Raise ValueError where this is no fire: neither a time nor a number."""
+    if fire.startswith("#") and fire[1:].isascii() and fire[1:].isdigit() and len(fire) <= _DIGITS:
+        return
+    if datetime.fromisoformat(fire).tzinfo is None or not fire.isascii():
+        raise ValueError(f"{fire!r} is no fire")
+
+
 def read(text: str) -> Mark:
     fire, at, *more = text.split(" ")
-    order(fire)
-    return Mark(fire, datetime.fromisoformat(at), more == ["java"])
+    check(fire)
+    moment = datetime.fromisoformat(at)
+    return Mark(fire, moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC), more == ["java"])
 
 
 def wanted(view: View, kind: str) -> bool:
@@ -68,6 +79,13 @@ def wanted(view: View, kind: str) -> bool:
 
 def marks_of(view: View, place: Place) -> Mapping[int, Mark]:
     """The shards' marks, as far as they have any that make sense."""
+    name = f"milestone.marks_of {place}"
+    if name not in view.answers:
+        view.answers[name] = _marks_of(view, place)
+    return view.answers[name]  # type: ignore[return-value]
+
+
+def _marks_of(view: View, place: Place) -> Mapping[int, Mark]:
     nodes = {item: node for item in view.items if (node := mark_node(place, item)) in view.tree}
     view.tree.need(nodes.values())
     found = {}

@@ -45,7 +45,7 @@ def may_work(view: View) -> bool:
 
 
 def decide(view: View) -> Iterator[Step | Look]:
-    if view.local.stopped or view.local.draining:
+    if view.local.stopped or view.local.draining or instance.ordered_to_stop(view):
         return
     if mine(view) not in view.tree:
         yield do(Create(mine(view), DISABLED if view.config.disabled else ENABLED))

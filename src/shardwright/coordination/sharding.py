@@ -22,8 +22,8 @@ from dataclasses import replace
 from itertools import chain
 
 from . import claim, due, execution, instance, leader, server, strategies
-from .step import Create, Delete, Forbid, Look, Put, Require, Step, Write, do, portions
-from .view import View, once
+from .step import Create, Delete, Forbid, Look, Put, Require, Say, Step, Write, do, portions
+from .view import View, number, once
 
 ROOT = "sharding"
 NECESSARY, PROCESSING = "leader/sharding/necessary", "leader/sharding/processing"
@@ -33,6 +33,9 @@ HEED = 1.0
 
 #: Asked again it answers otherwise, so it is asked only when there is a reason.
 _FICKLE = "SINGLE_SHARDING_BALANCE"
+
+STICKY = "sticky"
+_TROUBLE = "sharding.trouble"
 
 
 def owner_node(item: int) -> str:
@@ -63,22 +66,36 @@ def owned(view: View, item: int) -> Write:
 
 def surplus(view: View) -> list[int]:
     """Shards left from when there were more."""
-    numbers = (int(name) for name in view.tree.children(ROOT) if name.isdecimal())
-    return sorted(item for item in numbers if item not in view.items)
+    numbers = (number(name) for name in view.tree.children(ROOT))
+    return sorted(item for item in numbers if item is not None and item not in view.items)
 
 
 def wanted(view: View) -> Mapping[int, str]:
     """Who should own which shard; as things stand where nothing needs to change."""
     now, able = owners(view), server.workers(view)
     whole = len(now) == len(view.items)
-    if not able or (view.config.static_sharding and whole):
+    orphaned = [item for item, owner in now.items() if instance.dead(view, owner)]
+    if not able or (view.config.static_sharding and whole and not orphaned):
         return now
-    name = view.config.strategy if strategies.known(view.config.strategy) else "sticky"
+    name = view.config.strategy if strategies.known(view.config.strategy) else STICKY
     if name == _FICKLE and whole and _fair(now, able):
         return now
-    return strategies.answer(
-        name, strategies.Question(view.config.name, able, len(view.items), view.now, now)
-    )
+    answer = _ask(view, name, strategies.Question(view.config.name, able, len(view.items), view.now, now))
+    if view.config.static_sharding and whole:
+        # Ids are new with every session: what belonged to a dead one must go to somebody.
+        return {**now, **{item: answer[item] for item in orphaned}}
+    return answer
+
+
+def _ask(view: View, name: str, question: strategies.Question) -> Mapping[int, str]:
+    """Ask a strategy, which may be a user's own and fail: then all is shared out as if none was named."""
+    try:
+        return strategies.answer(name, question)
+    except Exception as error:
+        view.answers[_TROUBLE] = (
+            f"the sharding strategy {name!r} failed ({error!r}): {STICKY!r} stands in for it"
+        )
+        return strategies.answer(STICKY, question)
 
 
 def _fair(now: Mapping[int, str], able: list[str]) -> bool:
@@ -98,8 +115,10 @@ def decide(view: View) -> Iterator[Step | Look]:
         return
     now, want = owners(view), wanted(view)
     moves = {item: who for item, who in want.items() if now.get(item) != who}
+    if _TROUBLE in view.answers:
+        yield do(then=Say(str(view.answers[_TROUBLE])))
     held = {item: runner for item in moves if (runner := execution.runner(view, item)) is not None}
-    idle = {item: who for item, who in moves.items() if item not in held}
+    idle = {item: who for item, who in moves.items() if execution.running_node(item) not in view.tree}
     yield from leave_word(view, {item: want[item] for item in held}, want)
     yield from clear_surplus(view)
 
@@ -199,13 +218,19 @@ def leave_word(view: View, held: Mapping[int, str], want: Mapping[int, str]) -> 
         node = next_node(item)
         if node not in view.tree:
             writes[item] = [Create(node, who)]
-        elif view.tree.get(node) != who:
+        elif view.tree.get(node) != who and not _may_stay(view, node):
             writes[item] = [Put(node, who, view.tree.version(node))]
     for name in view.tree.children("~next"):
-        if name.isdecimal() and int(name) not in held and _is_stale(view, int(name), want):
-            writes[int(name)] = [Delete(next_node(int(name)))]
+        told = number(name)
+        if told is not None and told not in held and _is_stale(view, told, want):
+            writes[told] = [Delete(next_node(told))]
     for part in portions(view, writes):
         yield do(*leader.warrant(view), *chain.from_iterable(part.values()))
+
+
+def _may_stay(view: View, node: str) -> bool:
+    """Word that names somebody able is good enough where the strategy would say something else each time."""
+    return view.config.strategy == _FICKLE and view.tree.get(node) in server.workers(view)
 
 
 def _is_stale(view: View, item: int, want: Mapping[int, str]) -> bool:

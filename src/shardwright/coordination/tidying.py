@@ -9,9 +9,9 @@ that an operator has DISABLED.
 
 from collections.abc import Iterator
 
-from . import instance, leader, server
+from . import instance, leader, server, trigger
 from .step import Create, Delete, Look, Step, do
-from .view import View
+from .view import View, number
 
 EMPTY, UP = "~empty", "leader/failover/items"
 
@@ -34,8 +34,15 @@ def unwanted(view: View) -> list[str]:
     return [
         f"{UP}/{name}"
         for name in view.tree.children(UP)
-        if not view.config.failover or not name.isdecimal() or int(name) not in view.items
+        if not view.config.failover or number(name) is None or number(name) not in view.items
     ]
+
+
+def unheeded(view: View) -> list[str]:
+    """Requests to fire that were made to the dead."""
+    here = set(view.tree.children(instance.ROOT))
+    asked = [who for who in view.tree.children("trigger") if who not in here]
+    return [trigger.node(who) for who in asked if instance.dead(view, who)]
 
 
 def empty(view: View) -> list[str]:
@@ -70,7 +77,7 @@ def sweep(view: View) -> Iterator[Step | Look]:
 def decide(view: View) -> Iterator[Step | Look]:
     if not leader.is_me(view):
         return
-    paths = unwanted(view) + leftovers(view)
+    paths = unwanted(view) + leftovers(view) + unheeded(view)
     for start in range(0, len(paths), MOST):
         yield do(*leader.warrant(view), *(Delete(path) for path in paths[start : start + MOST]))
     yield from sweep(view)

@@ -10,7 +10,8 @@ from .view import Source, View
 
 
 def decide(view: View) -> Iterator[Step]:
-    yield from take_up(view)
+    if not view.local.stopped:
+        yield from take_up(view)
     yield from restore(view)
     yield from claim.save(view)
 

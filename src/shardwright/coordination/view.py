@@ -20,6 +20,8 @@ from ..schedule import Schedule
 
 T = TypeVar("T")
 
+_DIGITS = 9
+
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -46,9 +48,10 @@ class Nodes:
         found = []
         for path in self._job.named(name):
             folder, _, rest = path.partition("/")
-            item = rest.partition("/")[0]
-            if folder == "sharding" and item.isdecimal():
-                found.append(int(item))
+            shard, _, leaf = rest.partition("/")
+            item = number(shard)
+            if folder == "sharding" and leaf == name and item is not None:
+                found.append(item)
         return sorted(found)
 
     def get(self, path: str) -> str | None:
@@ -70,6 +73,13 @@ class Nodes:
             self._own.need(path[1:] for path in wanted)
         else:
             self._job.need(wanted)
+
+
+def number(name: str) -> int | None:
+    """The shard that a node is named after; None for a name that means none, whoever wrote it."""
+    if not (name.isascii() and name.isdigit() and len(name) <= _DIGITS):
+        return None
+    return int(name) if name == str(int(name)) else None
 
 
 class Source(Enum):

@@ -6,6 +6,7 @@ when a run has ended, and at the time it asks for. The same turns are driven by 
 by a seeded clock in simulation.
 """
 
+import json
 import logging
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -43,6 +44,12 @@ log = logging.getLogger(__name__)
 
 #: After a refusal that no news explains: how long until the next look, at first and at most.
 BACK_OFF, BACK_OFF_MOST = 0.05, 2.0
+
+#: How much a run may leave to its successor, and how much is kept of how it ended, in bytes and characters.
+LONGEST_CHECKPOINT, LONGEST_OUTCOME = 64 * 1024, 1000
+
+#: How many sentences are remembered, so that each is said once.
+SAID = 1000
 
 Work = Callable[[Claim, int], None]
 RunEffect = Start | Go | CallHook | Forget | Saved | Called | Sure | Reread
@@ -151,14 +158,20 @@ class Member:
         return True
 
     def finished(self, item: int, attempt: str, outcome: str) -> None:
-        """A run is over; ignored where it is not one of ours any more."""
+        """A run is over; ignored where it is not one of ours any more, or was over before."""
         run = self.local.runs.get(item)
-        if run is not None and run.attempt == attempt:
-            self._set_run(item, replace(run, outcome=outcome))
+        if run is not None and run.attempt == attempt and run.outcome is None:
+            self._set_run(item, replace(run, outcome=outcome[:LONGEST_OUTCOME]))
             self._again = True
 
     def save(self, item: int, attempt: str, checkpoint: str) -> None:
         """Leave a text for whoever runs the shard next, written under the run's claim or not at all."""
+        size = len(json.dumps(checkpoint))
+        if size > LONGEST_CHECKPOINT:
+            raise ValueError(
+                f"a checkpoint may take {LONGEST_CHECKPOINT:,} bytes, not {size:,}: "
+                "keep what is large elsewhere, and its name here"
+            )
         run = self.local.runs.get(item)
         if run is not None and run.attempt == attempt and run.outcome is None:
             self._set_run(item, replace(run, unsaved=checkpoint))
@@ -193,8 +206,9 @@ class Member:
                 future.set_result(verdict)
 
     def drain(self) -> None:
-        """Leave in order."""
+        """Leave in order. What is claimed and has not begun is left to others."""
         self.local = replace(self.local, draining=True)
+        self._give_back()
         self._again = True
 
     def recover(self) -> None:
@@ -238,11 +252,15 @@ class Member:
         self._again = True
 
     def _view(self) -> View:
+        now = self._registry.now()
+        if now < self.local.since:
+            # The registry's clock was set back: we have been there all the time.
+            self.local = replace(self.local, since=now)
         return View(
             Nodes(self._job, self._own),
             self.me,
             self._session,
-            self._registry.now(),
+            now,
             self._registry.clock.boot(),
             self.settings,
             self._schedule,
@@ -352,7 +370,8 @@ class Member:
             return
         longest = min(BACK_OFF_MOST, BACK_OFF * 2 ** min(self._refusals, 10))
         self._again = False
-        self._look_at = self._registry.clock.boot() + longest * (0.5 + self._chance.random() / 2)
+        again = self._registry.clock.boot() + longest * (0.5 + self._chance.random() / 2)
+        self._look_at = again if self._look_at is None else min(self._look_at, again)
         self._wake()
         self._read([write.path for write in writes], fresh=True)
 
@@ -365,6 +384,8 @@ class Member:
                 self._effect_on_runs(effect, number)
             case Say(what):
                 if what not in self._said:
+                    if len(self._said) >= SAID:
+                        self._said.clear()
                     self._said.add(what)
                     log.info("%s: %s", self.config.name, what)
                 return
@@ -449,12 +470,16 @@ class Member:
         session = self._registry.session()
         return session is not None and session.id == self._session and session.lease_left() > 0
 
+    def _give_back(self) -> None:
+        """What was held until all were claimed does not begin here any more."""
+        for item, (claim, _) in list(self._held.items()):
+            del self._held[item]
+            self.finished(item, claim.attempt, CUT_SHORT)
+
     def _cancel_all(self) -> None:
+        self._give_back()
         for item, run in list(self.local.runs.items()):
-            if run.outcome is None and item in self._held:
-                del self._held[item]
-                self.finished(item, run.attempt, CUT_SHORT)
-            elif run.outcome is None:
+            if run.outcome is None:
                 self._cancel(item, run.attempt)
 
     def _set_run(self, item: int, run: Run) -> None:
