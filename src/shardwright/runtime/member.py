@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from .. import coordination
-from ..coordination import leader
+from ..coordination import instance, leader
 from ..coordination.ending import CUT_SHORT
 from ..coordination.step import (
     Adopt,
@@ -118,7 +118,7 @@ class Member:
         self._said: set[str] = set()
         self._news: tuple[int, int] = (-1, -1)
         self._held: dict[int, tuple[Claim, int]] = {}
-        self._asking: list[Future[bool]] = []
+        self._asking: list[Callable[[View | None], bool]] = []
         self._failure: Exception | None = None
         for tree in (self._job, self._own):
             tree.watchers.append(wake)
@@ -146,7 +146,7 @@ class Member:
         try:
             view = self._view()
             decided = list(self._decide(view))
-            self._answer(leader.verdict(view) if self._asking else None)
+            self._answer(view)
         except Unread as unread:
             self._read(unread.paths)
             return True
@@ -186,24 +186,36 @@ class Member:
             )
             self._again = True
 
-    def is_leader(self) -> "Future[bool]":
-        """Whether we lead the job, as soon as somebody does or nobody can. Whoever waits for it sets the
-        deadline."""
-        future: Future[bool] = Future()
-        self._asking.append(future)
+    def ask(self, question: Callable[[View], T | None], otherwise: T) -> "Future[T]":
+        """The first answer to a question about the job, as soon as there is one; `otherwise` once we have
+        left. Whoever waits for it sets the deadline."""
+        future: Future[T] = Future()
+
+        def tell(view: View | None) -> bool:
+            answer = otherwise if view is None else question(view)
+            if answer is None:
+                return False
+            if future.set_running_or_notify_cancel():
+                future.set_result(answer)
+            return True
+
+        self._asking.append(tell)
         self._again = True
         if self.left:
-            self._answer(False)
+            self._answer(None)
         return future
 
-    def _answer(self, verdict: bool | None) -> None:
-        """Tell those who wait to know whether we lead. Nobody waits for a job that nobody may work at."""
-        if verdict is None:
-            return
-        waiting, self._asking = self._asking, []
-        for future in waiting:
-            if future.set_running_or_notify_cancel():
-                future.set_result(verdict)
+    def is_leader(self) -> "Future[bool]":
+        """Whether we lead the job, as soon as somebody does or nobody can."""
+        return self.ask(leader.verdict, otherwise=False)
+
+    def is_known(self) -> "Future[bool]":
+        """Whether we are in the job, as soon as we are."""
+        return self.ask(lambda view: instance.registered(view) or None, otherwise=False)
+
+    def _answer(self, view: View | None) -> None:
+        """Answer those who asked, as far as it can be told."""
+        self._asking = [tell for tell in self._asking if not tell(view)]
 
     def drain(self) -> None:
         """Leave in order. What is claimed and has not begun is left to others."""
@@ -408,7 +420,7 @@ class Member:
 
     def _leave(self) -> None:
         self.left = True
-        self._answer(False)
+        self._answer(None)
         self.on_left()
 
     def _effect_on_runs(self, effect: RunEffect, number: int) -> None:
