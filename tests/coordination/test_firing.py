@@ -289,3 +289,19 @@ def test_a_shard_enabled_again_does_not_make_up_for_what_was_disabled() -> None:
     view = a_view({**LED, **owned(A, A), "~gap": then.text()}, now=T + timedelta(seconds=5))
     assert due.answered(view, 0) == T + timedelta(seconds=3)
     assert [each.item for each in starts(list(firing.decide(view)))] == [1]
+
+
+def test_a_shard_that_is_handed_on_takes_the_run_along_that_it_owes() -> None:
+    """Seed 102: who got it had answered its own request already, so that nobody ran it after the last one."""
+    run = Tenure(A, "3", FIRE, "scheduled", 1)
+    nodes = {**LED, **member(B), **owned(A, B), f"trigger/{A}": "", "sharding/0/running": A, "~next/0": B}
+    busy = a_view(nodes, now=T, cursors={0: cursor(at=T, run=run), 1: None}, runs={0: Run("3", "ok")})
+    (ended,) = ending.decide(busy)
+    assert Create("~owed/0", "1") in ended.writes
+    owing = {**LED, **member(B), **owned(B, A), "~owed/0": "7"}
+    (step, *_) = firing.decide(a_view(owing, me=B, now=T, cursors={0: cursor(at=T, asked=1), 1: None}))
+    assert isinstance(step, Step)
+    assert [(each.item, each.fire, each.source) for each in starts([step])] == [(0, "#7", Source.TRIGGER)]
+    assert Delete("~owed/0") in step.writes
+    answered = a_view(owing, me=B, now=T, cursors={0: cursor(at=T, asked=7), 1: None})
+    assert starts(list(firing.decide(answered))) == []

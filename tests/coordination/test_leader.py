@@ -117,7 +117,8 @@ def test_a_leaders_writes_are_guarded_by_its_term() -> None:
 
 def test_the_leader_is_told_so_and_the_others_that_they_are_not() -> None:
     nodes: dict[str, Told] = {**member(A), **member(B), **member(JAVA), leader.NODE: A}
-    assert leader.verdict(a_view(nodes, me=A)) is True
+    assert leader.verdict(a_view({**nodes, leader.TERM: A}, me=A)) is True
+    assert leader.verdict(a_view(nodes, me=A)) is None  # its term was taken away: somebody is to be elected
     assert leader.verdict(a_view(nodes, me=B)) is False
     assert leader.verdict(a_view({**nodes, leader.NODE: JAVA}, me=A)) is False
 

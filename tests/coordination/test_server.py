@@ -19,7 +19,7 @@ def test_a_job_that_begins_disabled_makes_it_disabled() -> None:
 def test_an_operators_disabled_survives_a_restart_and_the_starter_says_how_to_enable() -> None:
     (step,) = server.decide(a_view({"servers/10.0.0.1": "DISABLED"}))
     assert isinstance(step.then, Say)  # type: ignore[union-attr]
-    assert "shardwright enable job --server 10.0.0.1" in step.then.what  # type: ignore[union-attr]
+    assert "by writing ENABLED to servers/10.0.0.1" in step.then.what  # type: ignore[union-attr]
     assert step.writes == ()  # type: ignore[union-attr]
 
 

@@ -90,7 +90,7 @@ def test_more_shards_are_assigned_and_fewer_are_cleared_away_unless_they_run() -
     grown = steps({**LED_BY_A, **owned(A)})
     assert grown == [do(*WARRANT, Forbid("sharding/1/running"), Create("sharding/1/instance", A))]
     shrunk = steps({**LED_BY_A, **owned(A, A, A, A), "sharding/3/running": A})
-    assert shrunk == [do(*WARRANT, Delete("sharding/2", recursive=True))]
+    assert shrunk == [do(*WARRANT, Forbid("sharding/2/running"), Delete("sharding/2", recursive=True))]
 
 
 def test_static_sharding_leaves_shards_where_they_are_and_still_follows_the_total() -> None:

@@ -11,7 +11,7 @@ from itertools import count
 from types import ModuleType
 
 from shardwright import coordination
-from shardwright.coordination import barrier, due, failover, instance, sharding, strategies
+from shardwright.coordination import barrier, due, failover, instance, sharding, strategies, trigger
 from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Start, Step, Write
 from shardwright.coordination.view import View
 from shardwright.registry import Outcome
@@ -72,19 +72,11 @@ def rewriting(rewrite: Callable[[Write, Step], Write | None]) -> Bug:
     return Bug(decide)
 
 
-def without(*kinds: str) -> Bug:
+def without(kind: str) -> Bug:
     """Decisions of the concepts that are left."""
-    concepts = [
-        concept for concept in coordination.CONCEPTS if concept.__name__.rpartition(".")[2] not in kinds
-    ]
-
-    def decide(view: View) -> Iterator[Step | Look]:
-        yield from coordination.settings.decide(view)
-        if coordination.settings.agreed(view):
-            for concept in concepts:
-                yield from concept.decide(view)
-
-    return Bug(decide)
+    left = tuple(each for each in coordination.CONCEPTS if each.__name__.rpartition(".")[2] != kind)
+    assert len(left) == len(coordination.CONCEPTS) - 1
+    return Bug(instead=((coordination, "CONCEPTS", left),))
 
 
 def _cursor_without_version(write: Write, step: Step) -> Write:
@@ -116,7 +108,7 @@ def _latch_is_kept(write: Write, step: Step) -> Write | None:
     return None if isinstance(write, Delete) and "/latch/" in write.path else write
 
 
-def _owners_are_remade(write: Write, step: Step) -> Write:
+def _assignments_never_land(write: Write, step: Step) -> Write:
     if isinstance(write, Put) and write.path.endswith("/instance"):
         return replace(write, version=99)
     return write
@@ -145,6 +137,16 @@ def _calls_unguarded(write: Write, step: Step) -> Write:
     if isinstance(write, Put) and write.path.endswith("/called"):
         return replace(write, version=None)
     return write
+
+
+def _owner_not_required(write: Write, step: Step) -> Write | None:
+    guard = isinstance(write, Require) and write.path.startswith("sharding/") and isinstance(step.then, Start)
+    return None if guard else write
+
+
+def _life_not_required(write: Write, step: Step) -> Write | None:
+    guard = isinstance(write, Require) and write.path.startswith("~alive/") and isinstance(step.then, Start)
+    return None if guard else write
 
 
 # Hands that do something else
@@ -204,7 +206,7 @@ def _only_on_time(view: View, items: list[int]) -> dict[int, object]:
     return {item: fire for item, fire in found.items() if (view.now - fire).total_seconds() < 2}
 
 
-_fires, _wanted = due.fires, sharding.wanted
+_fires = due.fires
 
 
 def _average(view: View) -> object:
@@ -217,6 +219,11 @@ def _average(view: View) -> object:
 
 def _not_registered(view: View, who: str) -> bool:
     return instance.node(who) not in view.tree
+
+
+def _only_deletes(view: View, ours: list[int]) -> Iterator[Step]:
+    if trigger.asked(view):
+        yield Step((Delete(trigger.node(view.me)),))
 
 
 def _never(*_: object) -> bool:
@@ -232,12 +239,14 @@ BUGS: dict[str, Bug] = {
     "the cursor is written at whatever version": rewriting(_cursor_without_version),
     "there is no cursor": rewriting(_no_cursor),
     "orphans are put up unguarded by the cursor": rewriting(_unguarded_rescue),
+    "a claim does not require the shard to be ours": rewriting(_owner_not_required),
+    "a claim does not require us to be in the job": rewriting(_life_not_required),
     "the mark of a run stays": rewriting(_mark_stays),
     "a taken item stays up": rewriting(_item_stays_up),
     "a trigger is never taken away": rewriting(_request_stays),
     "the latch is never left": rewriting(_latch_is_kept),
     "a place in line is not found again after a lost answer": rewriting(_unprotected_create),
-    "assignments are guarded by versions nobody has": rewriting(_owners_are_remade),
+    "assignments are guarded by versions nobody has": rewriting(_assignments_never_land),
     "a leader's writes are not guarded by its term": rewriting(_leader_unguarded),
     "a hook is called by whoever comes": replace(
         rewriting(_calls_unguarded), instead=((barrier, "caller", _always),)
@@ -258,5 +267,6 @@ BUGS: dict[str, Bug] = {
         instead=((failover, "owns", _never), (failover, "put_up_unmarked", lambda view: ()))
     ),
     "an orphan is what has no instance node": Bug(instead=((instance, "dead", _not_registered),), java=True),
+    "a request to fire is only taken away": Bug(instead=((trigger, "decide", _only_deletes),)),
     "a fire starts under a Java leader's flag": Bug(instead=((sharding, "settled", _always),), java=True),
 }

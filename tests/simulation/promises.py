@@ -91,7 +91,7 @@ class Watch:
         for write in writes:
             if isinstance(write, Put | Delete) and write.path == f"{JOB}/leader/election/instance":
                 led = before[write.path]
-                if led is not None and led.owner != session:
+                if led is not None and led.owner != session and instance.is_python(led.data):
                     self.world.object(f"{who} overwrote a leader")
         for move in moves:
             held = before[move.path]
@@ -113,8 +113,19 @@ class Watch:
     def _cursor_moved(self, item: int, cursor: claim.Cursor) -> None:
         if cursor.run is not None and cursor.run.by == instance.NOBODY:
             self.world.seen["put back"] += 1
-        elif cursor.run is not None:
+        elif cursor.run is not None and (item, cursor.run.attempt) not in self.claims:
             self.claims[item, cursor.run.attempt] = self.world.store.number
+            self._claimed_by_right(item, cursor.run)
+
+    def _claimed_by_right(self, item: int, run: claim.Tenure) -> None:
+        """Who claims is in the job and owns the shard, or has taken it over in the same commit."""
+        if f"{OWN}/watched/alive/{run.by}" not in self.world.store.nodes:
+            self.world.object(f"{run.by} claimed shard {item} and is not in the job")
+        owner = self.world.data(f"{JOB}/sharding/{item}/instance")
+        taken = self.world.data(f"{JOB}/sharding/{item}/failover")
+        rounds = self.world.settings.strategy == "SINGLE_SHARDING_BALANCE"
+        if run.by not in (owner, taken) and not rounds:
+            self.world.object(f"{run.by} claimed shard {item}, which is {owner}'s")
 
     def _only_what_must_moves(self, who: str, moves: list[Put], owners: dict[int, str]) -> None:
         """A shard leaves a member that may keep it only if that one has more than its share."""
@@ -137,7 +148,7 @@ class Watch:
         world, now = self.world, self.world.clock.boot()
         self._who_leads()
         self._java_leaders_find_a_quiet_moment(now)
-        if now < self.last_change + WELL or not self._settings_hold():
+        if now < self.last_change + WELL or not self._can_be_judged():
             self._well.clear()
             return
         owners = self.owners()
@@ -202,9 +213,12 @@ class Watch:
         held = [process for process in self.world.processes.values() if item in process.member.local.runs]
         return not held and cursor.run is None and not any(path in nodes for path in (*marks, waiting))
 
-    def _settings_hold(self) -> bool:
-        """Not while Java members are there, whose flags and failovers we wait for without end."""
-        return not self.world.javas and f"{JOB}/config" in self.world.store.nodes
+    def _can_be_judged(self) -> bool:
+        """Not while Java members are there, whose flags and failovers we wait for without end; nor where
+        the one shard goes round, so that it is not its owner's turn alone."""
+        settings = self.world.settings
+        rounds = settings.strategy == "SINGLE_SHARDING_BALANCE" and settings.shards == 1
+        return not rounds and not self.world.javas and f"{JOB}/config" in self.world.store.nodes
 
     def shards(self) -> int:
         return self.world.settings.shards

@@ -282,7 +282,7 @@ class World:
     def _begin(self, process: Process, claim: Claim, token: int) -> None:
         assert not process.dead
         self.note(f"{process.name} runs {claim.item} for {claim.fire[11:19]} ({claim.source.value}, {token})")
-        self.seen[claim.source.value] += 1
+        self.seen[f"{claim.source.value} run"] += 1
         self.seen["claim found again"] += self.watch.claims.get((claim.item, claim.attempt), token) < token
         self.seen["failover of a failover"] += claim.tries > 2
         key = (claim.item, claim.fire, claim.tries)
@@ -372,6 +372,7 @@ class World:
                 if (each.claim.item, each.claim.attempt) in other.running
                 and each.claim.fire == fire
                 and self._is_alive(other)
+                and each.claim.item < self.settings.shards
                 and f"{ROOT}/sharding/{each.claim.item}/disabled" not in self.store.nodes
             ]
             if going and self.clock.boot() > self.watch.last_change + 1:

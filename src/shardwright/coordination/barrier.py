@@ -110,6 +110,8 @@ def decide(view: View) -> Iterator[Step | Look]:
         return
     yield from tell(view)
     if view.local.stopped:
+        for kind in (STARTED, COMPLETED):
+            yield from latch.withdraw(view, latch_of(kind))
         return
     for kind in (STARTED, COMPLETED):
         if wanted(view, kind):

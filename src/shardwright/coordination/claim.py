@@ -1,8 +1,7 @@
 """Claims: a fire of a shard starts by one transaction and ends by one, and both move its cursor.
 
-    ~~cursor/<i>    persistent, not watched    which scheduled fire the shard has come to, who runs it
-                                               now, how the
-                                               last run ended, and a checkpoint for a successor
+    ~~cursor/<i>    persistent, not watched    which scheduled fire the shard has come to, who runs it now,
+                                               how the last run ended, and a checkpoint for a successor
 
 The cursor's version is the one exact guard there is: the node is never deleted, so whoever claims at the
 version it read is the only one to do so, whoever believes what. Its runner knows it from its own commits;
@@ -132,7 +131,7 @@ def birth(view: View) -> int:
 
 
 def busy(view: View, item: int) -> bool:
-    """Whether somebody alive is running the shard, or is about to."""
+    """Whether the shard is marked as running, by anybody, or claimed by somebody alive."""
     if item in view.local.runs or execution.running_node(item) in view.tree:
         return True
     run = cursor(view, item).run

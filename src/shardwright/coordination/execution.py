@@ -1,9 +1,9 @@
 """Execution: which shards run now, and which may not.
 
-    sharding/<i>/running     the runner's id; persistent where failover is on, so that it outlives its
-                             runner,
-                             else ephemeral; none where the job does not monitor its execution
-    sharding/<i>/disabled    persistent; an operator's: this shard is left out
+    sharding/<i>/running     persistent where failover is on,    the runner's id; none where the job does not
+                             so that it outlives its runner,     monitor its execution
+                             else ephemeral
+    sharding/<i>/disabled    persistent                          an operator's: this shard is left out
 
 A mark whose runner is dead is an orphan: whoever sees it first puts the shard up for failover.
 """

@@ -54,25 +54,32 @@ def owns(view: View, item: int) -> bool:
 
 def decide(view: View) -> Iterator[Step | Look]:
     if view.local.stopped or not instance.registered(view):
+        yield from latch.withdraw(view, LATCH)
         return
     yield from put_up(view)
     if view.config.failover and not wanted(view):
         yield from take_down(view)
-    elif view.config.failover and may_take(view) and (item := next(iter(waiting(view)), None)) is not None:
-        if taken_up_since(view, item):
-            yield do(claim.unmoved(view, item), Delete(waiting_node(item)))
-            return
-        step = take(view, item)
-        yield from latch.act(
-            view,
-            LATCH,
-            *step.writes,
-            turn=server.workers(view).index(view.me),
-            since=view.tree.since(waiting_node(item)),
-            then=step.then,
-        )
-    else:
+    item = next(iter(waiting(view)), None) if wanted(view) and may_take(view) else None
+    if item is None:
         yield from latch.withdraw(view, LATCH)
+    elif taken_up_since(view, item):
+        yield do(claim.unmoved(view, item), Delete(waiting_node(item)))
+    else:
+        yield from stand_in_line(view, item)
+
+
+def stand_in_line(view: View, item: int) -> Iterator[Step | Look]:
+    """Take a shard over when we are first of those who would; the others let the first by their order go
+    first."""
+    step = take(view, item)
+    yield from latch.act(
+        view,
+        LATCH,
+        *step.writes,
+        turn=server.workers(view).index(view.me),
+        since=view.tree.since(waiting_node(item)),
+        then=step.then,
+    )
 
 
 def put_up(view: View) -> Iterator[Step | Look]:
@@ -183,7 +190,7 @@ def may_take(view: View) -> bool:
     """Idle members first; a busy one only when nobody is idle and it has room."""
     if view.local.draining or view.local.slots < 1 or not server.may_work(view):
         return False
-    if not timekeeping.trusted(view):
+    if not timekeeping.trusted(view) or not sharding.settled(view):
         return False
     if not view.local.runs:
         return True

@@ -3,6 +3,7 @@
     instances/<id>    ephemeral    one for each live process: ElasticJob's YAML, who and on which server
     ~alive/<id>       ephemeral    the same for Python processes, made and ended with the session: the one
                                    exact sign of life, which no reconnect and no operator disturbs
+    ~draining/<id>    ephemeral    it is about to leave: see leaving
 
 An id is `<address>@-@<pid>-<random>`, new for every session and never used again; Java's have no random
 part and keep theirs. A Java process is taken for dead when its node has been away for a while: it deletes

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from .step import Create, Delete, Effect, Look, Step, Write, do
 from .view import View
 
-#: Those that have waited longest for the same reason stand first; the others give them this long, one by one.
+#: How long each gives the one before it in ElasticJob's order, so that a fleet does not stampede.
 TURN = 0.05
 
 _OURS = uuid.UUID("5f1d1c5e-6c0a-4f0e-9f5b-2f5d0f0c3a10")

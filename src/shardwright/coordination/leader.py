@@ -39,8 +39,10 @@ def is_java(view: View) -> bool:
 def verdict(view: View) -> bool | None:
     """Whether we lead; None while that is being settled, so that it is worth waiting for."""
     who = current(view)
+    if who == view.me:
+        return True if is_me(view) else None
     if who is not None:
-        return who == view.me
+        return False
     joining = not (instance.registered(view) or view.local.stopped or view.local.draining)
     return None if joining or server.workers(view) else False
 

@@ -54,6 +54,6 @@ def decide(view: View) -> Iterator[Step | Look]:
         yield do(
             then=Say(
                 f"the server {address} is DISABLED for this job, so nothing of it will run here; "
-                f"an operator enables it: shardwright enable {view.config.name} --server {address}"
+                f"an operator enables it by writing ENABLED to {node(address)} below the job"
             )
         )

@@ -77,7 +77,7 @@ def wanted(view: View) -> Mapping[int, str]:
     orphaned = [item for item, owner in now.items() if instance.dead(view, owner)]
     if not able or (view.config.static_sharding and whole and not orphaned):
         return now
-    name = view.config.strategy if strategies.known(view.config.strategy) else STICKY
+    name = view.config.strategy
     if name == _FICKLE and whole and _fair(now, able):
         return now
     answer = _ask(view, name, strategies.Question(view.config.name, able, len(view.items), view.now, now))
@@ -88,7 +88,14 @@ def wanted(view: View) -> Mapping[int, str]:
 
 
 def _ask(view: View, name: str, question: strategies.Question) -> Mapping[int, str]:
-    """Ask a strategy, which may be a user's own and fail: then all is shared out as if none was named."""
+    """Ask a strategy, which may be a user's own, and fail or not be known here: then all is shared out as if
+    none was named."""
+    if not strategies.known(name):
+        view.answers[_TROUBLE] = (
+            f"the sharding strategy {name!r} is not known in this process: {STICKY!r} stands in for it; "
+            "register it wherever the job may be led"
+        )
+        return strategies.answer(STICKY, question)
     try:
         return strategies.answer(name, question)
     except Exception as error:
@@ -240,9 +247,16 @@ def _is_stale(view: View, item: int, want: Mapping[int, str]) -> bool:
 
 def clear_surplus(view: View) -> Iterator[Step]:
     idle = [item for item in surplus(view) if execution.runner(view, item) is None]
-    gone: dict[int, list[Write]] = {item: [Delete(f"{ROOT}/{item}", recursive=True)] for item in idle}
+    gone: dict[int, list[Write]] = {item: list(_clear(view, item)) for item in idle}
     for part in portions(view, gone):
         yield do(*leader.warrant(view), *chain.from_iterable(part.values()))
+
+
+def _clear(view: View, item: int) -> Iterator[Write]:
+    """Somebody who has not heard of the new total may be starting it."""
+    if execution.running_node(item) not in view.tree:
+        yield Forbid(execution.running_node(item))
+    yield Delete(f"{ROOT}/{item}", recursive=True)
 
 
 def lower_flags(view: View) -> Iterator[Step]:

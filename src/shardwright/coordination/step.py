@@ -59,7 +59,8 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Run these shards here, under the number of the commit that claimed them."""
+    """Run these shards here, under the number of this step's commit: the claim's, or a later one where the
+    claim was found again."""
 
     claims: "tuple[Claim, ...]"
 

@@ -3,7 +3,12 @@
 A job has two trees. ElasticJob's, below `/<namespace>/<job>`, is shared with Java members to the letter.
 Ours stands beside it, below `/<namespace>~shardwright/<job>/watched`, because every node under the job
 costs each Java member requests, and a Java leader deletes what it does not know. Paths into ours begin
-with a tilde: `instances/<id>` is theirs, `~alive/<id>` is ours.
+with a tilde: `instances/<id>` is theirs, `~alive/<id>` is ours. Two tildes are ours and not watched: the
+cursors, `~~cursor/<i>`, which are asked of `view.cursors`.
+
+    ~alive ~draining     instance      ~term      leader      ~gap        gap
+    ~next                sharding      ~empty     tidying     ~barrier    milestone, barrier
+    ~~cursor             claim         ~owed      trigger
 """
 
 import functools
@@ -169,7 +174,7 @@ class Local:
     unsure: frozenset[int] = frozenset()
     """The shards we tried to claim without hearing how it went."""
     since: datetime = LONG_AGO
-    """From when on we answer for fires: we were in the job, it was enabled, its schedule was this one."""
+    """When this session began, or the registry's clock was set back: from then on we were there."""
     draining: bool = False
     """We were asked to leave: finish what runs, hand over the rest, go."""
     stopped: bool = False

@@ -215,7 +215,9 @@ class Member:
 
     def _answer(self, view: View | None) -> None:
         """Answer those who asked, as far as it can be told."""
-        self._asking = [tell for tell in self._asking if not tell(view)]
+        for tell in list(self._asking):
+            if tell(view):
+                self._asking.remove(tell)
 
     def drain(self) -> None:
         """Leave in order. What is claimed and has not begun is left to others."""
