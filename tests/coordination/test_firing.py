@@ -305,3 +305,8 @@ def test_a_shard_that_is_handed_on_takes_the_run_along_that_it_owes() -> None:
     assert Delete("~owed/0") in step.writes
     answered = a_view(owing, me=B, now=T, cursors={0: cursor(at=T, asked=7), 1: None})
     assert starts(list(firing.decide(answered))) == []
+
+
+def test_a_request_that_finds_nothing_shared_out_yet_waits_for_it() -> None:
+    nodes: dict[str, Told] = {**LED, f"trigger/{A}": ""}
+    assert [each for each in firing.decide(a_view(nodes, now=T)) if isinstance(each, Step)] == []

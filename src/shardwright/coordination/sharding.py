@@ -59,6 +59,11 @@ def mine(view: View) -> list[int]:
     return [item for item, owner in owners(view).items() if owner == view.me]
 
 
+def shared_out(view: View) -> bool:
+    """Whether every shard is somebody's."""
+    return len(owners(view)) == len(view.items)
+
+
 def owned(view: View, item: int) -> Write:
     """The proof that a shard is ours by assignment."""
     return Require(owner_node(item), view.tree.version(owner_node(item)))

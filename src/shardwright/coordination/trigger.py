@@ -14,7 +14,7 @@ identity is the number of the commit that made its node; each shard's cursor kno
 from collections.abc import Iterator
 from functools import partial
 
-from . import claim, failover, misfire
+from . import claim, failover, misfire, sharding
 from .step import Create, Delete, Put, Say, Step, Write, do
 from .view import Source, View
 
@@ -64,6 +64,8 @@ def _proof(view: View, item: int) -> Iterator[Write]:
 
 def decide(view: View, ours: list[int]) -> Iterator[Step]:
     """Run each of these shards of ours as soon as it is free; the request goes with the claim of the last."""
+    if not ours and not sharding.shared_out(view):
+        return  # what is ours is not said yet
     owing = {item: request for item in ours if (request := owed(view, item))}
     free = [item for item in owing if not claim.busy(view, item) and not failover.owns(view, item)]
     done = [Delete(node(view.me))] if asked(view) and len(free) == len(owing) else []

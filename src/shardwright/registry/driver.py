@@ -168,6 +168,13 @@ class Driver(ABC):
         self._take_all()
         self._move(State.LOST)
 
+    def abandon(self) -> None:
+        """End the session although its owner does not answer any more. Any thread may; the owner finds the
+        registry closed."""
+        if not self._closed and os.getpid() == self._pid:
+            self._closed = True
+            self._shut()
+
     def pump(self) -> bool:
         """Take what came in, in order; whether anything did. Only ever called by the owner's thread."""
         self._check_process()

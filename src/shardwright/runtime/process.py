@@ -1,0 +1,242 @@
+"""A process: one connection, one reactor, one pool, and a member for each job.
+
+Everything here happens in the reactor's thread, except what says otherwise.
+"""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from ..coordination.step import Claim
+from ..jobs import JobConfig
+from ..registry import Create, Delete, Outcome, Registry, State
+from ..shard import Shard
+from . import identity
+from .bodies import Body
+from .member import Member
+from .reactor import Reactor
+from .watchdog import Watchdog
+from .work import Workers
+
+log = logging.getLogger("shardwright")
+
+#: Of a session's time-out, how long a round of the reactor may take before it counts as hung.
+HUNG = 0.5
+
+#: For how many seconds the reactor may take to come to what it is asked.
+PATIENCE = 30.0
+
+Key = tuple[str, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A declared job: its settings, its code, and what Java members know that by."""
+
+    config: JobConfig
+    body: Body
+    kind: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+
+class Process:
+    """This process, while its scheduler runs. `failed` is told, from whatever thread, if it cannot go on."""
+
+    def __init__(
+        self, registry: Registry, *, address: str, pool: Workers, failed: Callable[[Exception], None]
+    ) -> None:
+        self.registry = registry
+        self.address = address
+        self.reactor = Reactor(registry, told=self._told)
+        self._pool, self._failed = pool, failed
+        self._members: dict[str, Member] = {}
+        self._shards: dict[Key, Shard] = {}
+        self._watchdog: Watchdog | None = None
+
+    def start(self) -> None:
+        """Take turns in a thread of our own, watched over."""
+        session = self.registry.session()
+        patience = HUNG * (session.timeout if session is not None else 10.0)
+        self._watchdog = Watchdog(self.reactor, patience, self._failed)
+        self.reactor.start(self._failed)
+
+    # -- any thread ---------------------------------------------------------------------------------
+
+    def add(self, job: Job) -> None:
+        self.reactor.ask(lambda: self.be_in(job)).result(PATIENCE)
+
+    def again(self, job: Job) -> None:
+        """Be in a job anew, whatever became of it here."""
+
+        def anew() -> None:
+            self.reactor.remove(job.name)
+            self.be_in(job)
+
+        self.reactor.ask(anew).result(PATIENCE)
+
+    def leave(self, name: str) -> "Future[None]":
+        """Leave a job in order; the future is done when we have."""
+        gone: Future[None] = Future()
+        self.reactor.post(lambda: self._leave(name, gone))
+        return gone
+
+    def leave_all(self) -> "list[Future[None]]":
+        return [self.leave(name) for name in list(self._members)]
+
+    def is_leader(self, name: str) -> "Future[Future[bool]]":
+        return self.reactor.ask(lambda: self._members[name].is_leader())
+
+    def is_known(self, name: str) -> "Future[Future[bool]]":
+        return self.reactor.ask(lambda: self._members[name].is_known())
+
+    def refused(self, name: str) -> str | None:
+        """Why we cannot be in a job at all, if we cannot."""
+        member = self._members.get(name)
+        return member.refused if member is not None else None
+
+    def trigger(self, name: str) -> "Future[Future[Outcome]]":
+        """Ask every member of a job to fire now."""
+        return self.reactor.ask(lambda: self._trigger(name))
+
+    def cut_short(self) -> list[str]:
+        """Tell all that runs to stop; says what that is."""
+        running = list(self._shards.values())
+        for shard in running:
+            shard.cancel()
+        return sorted({shard.job_name for shard in running})
+
+    def close(self) -> None:
+        """Take no more turns and end the session."""
+        self.reactor.told = lambda state: None
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        self.reactor.stop()
+        self._pool.close()
+        self.registry.close()
+
+    def abandon(self) -> None:
+        """End the session although the reactor may be stuck; what runs is told to stop."""
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        self.registry.abandon()
+        self.reactor.stop(wait=False)
+        self._pool.close()
+        self.cut_short()
+
+    # -- the reactor's thread -----------------------------------------------------------------------
+
+    def be_in(self, job: Job) -> None:
+        def make(wake: Callable[[], None], commit: Callable[..., Future[Outcome]]) -> Member:
+            return Member(
+                self.registry,
+                job.config,
+                identity=lambda: identity.new_name(self.address),
+                work=lambda claim, token: self._work(job, claim, token),
+                cancel=lambda item, attempt: self._cancel((job.name, item, attempt)),
+                kind=job.kind,
+                slots=self._pool.free,
+                wake=wake,
+                commit=commit,
+            )
+
+        self._members[job.name] = self.reactor.add(job.name, make)
+        log.info("%s: %s", job.name, said(job.config, self.registry.now()))
+
+    def _leave(self, name: str, gone: "Future[None]") -> None:
+        member = self._members.get(name)
+        if member is None:
+            gone.set_result(None)
+            return
+
+        def left() -> None:
+            self.reactor.remove(name)
+            self._members.pop(name, None)
+            if not gone.done():
+                gone.set_result(None)
+
+        member.on_left = left
+        if member.left:
+            left()
+        else:
+            member.drain()
+
+    def _trigger(self, name: str) -> "Future[Outcome]":
+        root = f"{self.registry.namespace}/{name}"
+        tree = self.registry.mirror(root)
+        there = tree.children("instances")
+        old = [Delete(f"{root}/trigger/{who}") for who in there if f"trigger/{who}" in tree]
+        new = [Create(f"{root}/trigger/{who}") for who in there]
+        return self.registry.commit(*old, *new)
+
+    def _work(self, job: Job, claim: Claim, token: int) -> None:
+        """Begin a run, at its time if we have claimed it early."""
+        member, key = self._members[job.name], (job.name, claim.item, claim.attempt)
+        shard = self._shards[key] = self._shard(member, claim, token)
+        ended = partial(self._post_end, key, member)
+        now = self.registry.now()
+        early = ((shard.fire_time or now) - now).total_seconds()
+        begin = partial(self._pool.run, shard, job.body, ended)
+        if early > 0:
+            self.reactor.later(self.registry.clock.boot() + early, begin)
+        else:
+            begin()
+
+    def _shard(self, member: Member, claim: Claim, token: int) -> Shard:
+        config, session = member.settings, self.registry.session()
+        return Shard(
+            item=claim.item,
+            total=config.shards,
+            parameter=config.item_parameters.get(claim.item, ""),
+            job_name=config.name,
+            job_parameter=config.parameter,
+            fire_time=fire_time(claim.fire),
+            token=token,
+            attempt=claim.tries,
+            source=claim.source.value,
+            checkpoint=claim.checkpoint,
+            _lease=session.lease_left if session is not None else lambda: 0.0,
+            _save=lambda text: self.reactor.post(lambda: member.save(claim.item, claim.attempt, text)),
+        )
+
+    def _post_end(self, key: Key, member: Member, outcome: str) -> None:
+        """A run is over; in the thread that ran it."""
+        self.reactor.post(lambda: self._end(key, member, outcome))
+
+    def _end(self, key: Key, member: Member, outcome: str) -> None:
+        self._shards.pop(key, None)
+        member.finished(key[1], key[2], outcome)
+
+    def _cancel(self, key: Key) -> None:
+        shard = self._shards.get(key)
+        if shard is not None:
+            log.info("%s: shard %d is told to stop", shard.job_name, shard.item)
+            shard.cancel()
+
+    def _told(self, state: State) -> None:
+        match state:
+            case State.CONNECTED:
+                log.info("connected to the registry again")
+            case State.SUSPENDED:
+                log.warning("cut off from the registry: nothing new is started")
+            case State.LOST:
+                log.warning("given up by the registry, or about to be: what runs is told to stop")
+
+
+def said(config: JobConfig, now: datetime) -> str:
+    """What a job will do, in words."""
+    schedule = config.timetable()
+    fire = schedule.next(now) if schedule is not None else None
+    when = f"fires next at {fire.isoformat()}" if fire is not None else "fires when asked to"
+    shards = f"{config.shards} shards, " if config.shards > 1 else ""
+    return f"{shards}{when}"
+
+
+def fire_time(fire: str) -> datetime | None:
+    """When a fire was scheduled for; None for one that has no time."""
+    return None if fire.startswith("#") else datetime.fromisoformat(fire).astimezone(UTC)

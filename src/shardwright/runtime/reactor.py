@@ -1,0 +1,217 @@
+"""The reactor: one thread that owns the registry and takes all the members' turns.
+
+It sleeps until the registry has news, a note was left for it, or a moment has come that a member asked
+for. Whose job has not changed costs nothing. What members decide in one round is sent together, so that
+commits of many jobs share a transaction. User code never runs here: it leaves notes.
+"""
+
+import heapq
+import itertools
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from functools import partial
+from typing import TypeVar
+
+from ..registry import Outcome, Registry, Session, State, Write
+from .member import Member
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+#: Makes a member, with the means to wake the reactor and to commit.
+Make = Callable[[Callable[[], None], Callable[..., Future[Outcome]]], Member]
+
+#: After a job's turn has failed: how long until its next, at first and at most.
+BACK_OFF, BACK_OFF_MOST = 1.0, 60.0
+
+
+class Reactor:
+    """All the jobs of a process on one registry.
+
+    `told` is told of the registry's state, in the reactor's thread, after the members were.
+    """
+
+    def __init__(self, registry: Registry, *, told: Callable[[State], None] = lambda state: None) -> None:
+        self.registry = registry
+        self.awake_since: float | None = None
+        """The boot clock when the present round began; None while asleep."""
+        self.told = told
+        self._bell = threading.Event()
+        self._notes: deque[Callable[[], None]] = deque()
+        self._members: dict[str, Member] = {}
+        self._ready: dict[str, None] = {}
+        self._due: list[tuple[float, int, str]] = []
+        self._next: dict[str, float] = {}
+        """Whose moment in the heap is which: others that stand there are no longer asked for."""
+        self._later: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        self._failures: dict[str, int] = {}
+        self._gathered: list[tuple[tuple[Write, ...], Future[Outcome]]] = []
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        registry.bell = self._bell.set
+        registry.listener = self._state
+
+    # -- what anybody may call ----------------------------------------------------------------------
+
+    def post(self, note: Callable[[], None]) -> None:
+        """Have something done in the reactor's thread."""
+        self._notes.append(note)
+        self._bell.set()
+
+    def ask(self, question: "Callable[[], T]") -> "Future[T]":
+        """Have something answered in the reactor's thread."""
+        future: Future[T] = Future()
+
+        def note() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(question())
+            except Exception as error:
+                future.set_exception(error)
+
+        self.post(note)
+        return future
+
+    def start(self, failed: Callable[[Exception], None]) -> None:
+        """Begin to turn, in a thread of its own; `failed` is told if that ends by a failure."""
+
+        def loop() -> None:
+            try:
+                while not self._stopping:
+                    self._bell.clear()
+                    self.awake_since = self.registry.clock.boot()
+                    self.round()
+                    self.awake_since = None
+                    self._sleep()
+            except Exception as error:
+                if not self._stopping:  # else somebody has given us up already
+                    failed(error)
+
+        self._thread = threading.Thread(target=loop, name="shardwright-reactor", daemon=True)
+        self._thread.start()
+
+    def thread_id(self) -> int | None:
+        return self._thread.ident if self._thread is not None else None
+
+    def stop(self, *, wait: bool = True) -> None:
+        """Turn no more; from its own thread or another's. One that is stuck is better not waited for."""
+        self._stopping = True
+        self._bell.set()
+        if wait and self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    # -- what only its own thread calls -------------------------------------------------------------
+
+    def add(
+        self, name: str, make: Callable[[Callable[[], None], Callable[..., Future[Outcome]]], Member]
+    ) -> Member:
+        """Take a member's turns from now on. It is made with the means to wake us and to commit."""
+        member = self._members[name] = make(lambda: self._wake(name), self._gather)
+        self._wake(name)
+        return member
+
+    def remove(self, name: str) -> None:
+        member = self._members.pop(name, None)
+        if member is not None:
+            member.close()
+
+    def later(self, when: float, note: Callable[[], None]) -> None:
+        """Have something done when the boot clock gets there."""
+        heapq.heappush(self._later, (when, next(self._order), note))
+
+    def members(self) -> Iterable[Member]:
+        return self._members.values()
+
+    def round(self) -> bool:
+        """Take in what came, let everybody look who has a reason to, send what was decided; whether anything
+        moved."""
+        now = self.registry.clock.boot()
+        moved = self.registry.pump()
+        while self._notes:
+            self._notes.popleft()()
+            moved = True
+        while self._later and self._later[0][0] <= now:
+            heapq.heappop(self._later)[2]()
+        while self._due and self._due[0][0] <= now:
+            at, _, name = heapq.heappop(self._due)
+            if self._next.get(name) == at:
+                del self._next[name]
+                self._wake(name)
+        ready, self._ready = self._ready, {}
+        for name in ready:
+            moved |= self._turn(name)
+        self._send()
+        return moved
+
+    def next_due(self) -> float | None:
+        """The boot clock at which to turn although nothing was heard."""
+        if self._ready:
+            return self.registry.clock.boot()
+        heads = [heap[0][0] for heap in (self._due, self._later) if heap]
+        registry = self.registry.due()
+        return min([*heads, *([registry] if registry is not None else [])], default=None)
+
+    def _sleep(self) -> None:
+        due = self.next_due()
+        self._bell.wait(None if due is None else max(0.0, due - self.registry.clock.boot()))
+
+    def _wake(self, name: str) -> None:
+        self._ready[name] = None
+        self._bell.set()
+
+    def _turn(self, name: str) -> bool:
+        """One member's turn. One that fails is tried again later, and troubles nobody else."""
+        member = self._members.get(name)
+        if member is None:
+            return False
+        try:
+            looked = member.turn()
+        except Exception:
+            failures = self._failures[name] = self._failures.get(name, 0) + 1
+            pause = min(BACK_OFF_MOST, BACK_OFF * 2 ** (failures - 1))
+            log.exception("%s: its turn failed; it is tried again in %g s", name, pause)
+            self._at(self.registry.clock.boot() + pause, name)
+            self._ready.pop(name, None)
+            member.recover()
+            self._ready.pop(name, None)
+            return True
+        self._failures.pop(name, None)
+        due = member.due()
+        if due is not None:
+            self._at(due, name)
+        return looked
+
+    def _at(self, when: float, name: str) -> None:
+        if self._next.get(name) != when:
+            self._next[name] = when
+            heapq.heappush(self._due, (when, next(self._order), name))
+
+    def _gather(self, *writes: Write) -> "Future[Outcome]":
+        future: Future[Outcome] = Future()
+        self._gathered.append((writes, future))
+        return future
+
+    def _send(self) -> None:
+        """Send what was decided in this round, together."""
+        if not self._gathered:
+            return
+        gathered, self._gathered = self._gathered, []
+        answers = self.registry.commit_all([writes for writes, _ in gathered])
+        for (_, future), answer in zip(gathered, answers, strict=True):
+            answer.add_done_callback(partial(_pass_on, future))
+
+    def _state(self, state: State, session: Session | None) -> None:
+        if state is State.LOST:
+            for member in self._members.values():
+                member.lose_lease()
+        self.told(state)
+
+
+def _pass_on(future: "Future[Outcome]", answer: "Future[Outcome]") -> None:
+    future.set_result(answer.result())

@@ -1,0 +1,60 @@
+"""A shard: what a job's code is handed for one run of one of its parts."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from .errors import Cancelled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shard:
+    """One run of one shard of a job."""
+
+    item: int
+    """Which of the shards, counted from 0."""
+    total: int
+    """How many there are."""
+    parameter: str
+    """The text for this shard; empty if the job has none for it."""
+    job_name: str
+    job_parameter: str
+    fire_time: datetime | None
+    """When the run was scheduled for, however late it began; None for one that somebody asked for."""
+    token: int
+    """Grows with every run of this shard, for ever: a store that remembers the highest it has seen can
+    turn away one who was given up and does not know it."""
+    attempt: int
+    """The how-manieth try of this fire it is: more than 1 after a failover."""
+    source: str
+    """Why it runs: scheduled, misfire, failover, trigger or catch-up."""
+    checkpoint: str | None
+    """What the run before left by `save`."""
+    _lease: Callable[[], float] = field(repr=False)
+    _save: Callable[[str], None] = field(repr=False)
+    _cancelled: threading.Event = field(repr=False, default_factory=threading.Event)
+
+    @property
+    def lease_left(self) -> float:
+        """For how many seconds this run is surely nobody else's; 0 when it may be."""
+        return max(0.0, self._lease())
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether to stop: we were ordered to, are leaving, or may have been given up."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Tell the run to stop."""
+        self._cancelled.set()
+
+    def raise_if_cancelled(self) -> None:
+        """Stop here if we are to stop; what was done until now is not taken for the whole."""
+        if self.cancelled:
+            raise Cancelled(f"{self.job_name}, shard {self.item}: told to stop")
+
+    def save(self, checkpoint: str) -> None:
+        """Leave a short text for whoever runs this shard next, should this run not come to its end; it is
+        written soon, under this run's claim or not at all."""
+        self._save(checkpoint)

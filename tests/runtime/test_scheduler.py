@@ -1,0 +1,241 @@
+"""The scheduler as a service uses it: real threads, a real clock, memory and SQLite."""
+
+import itertools
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from shardwright import JobError, Scheduler, Shard
+from shardwright.registry import Delete, connect
+from shardwright.runtime import process
+from shardwright.runtime import scheduler as module
+
+PATIENCE = 20.0
+EVERY_SECOND = "* * * * * ?"
+
+numbers = itertools.count()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "memory":
+        return f"memory://test{next(numbers)}"
+    return f"sqlite://{tmp_path / 'registry.db'}"
+
+
+def assert_(true: bool) -> None:
+    assert true
+
+
+class Seen:
+    """What ran, and a way to wait for it."""
+
+    def __init__(self) -> None:
+        self.shards: list[Shard] = []
+        self._news = threading.Condition()
+
+    def __call__(self, shard: Shard) -> None:
+        with self._news:
+            self.shards.append(shard)
+            self._news.notify_all()
+
+    def wait(self, enough: Callable[[list[Shard]], bool]) -> list[Shard]:
+        with self._news:
+            assert self._news.wait_for(lambda: enough(self.shards), PATIENCE), self.shards
+            return list(self.shards)
+
+
+def test_a_job_runs_on_schedule_once_per_fire_across_replicas(url: str) -> None:
+    seen = Seen()
+    replicas = [Scheduler(url, address=f"10.0.0.{number}") for number in (1, 2)]
+    for replica in replicas:
+        replica.add(seen, "tick", cron=EVERY_SECOND, shards=2)
+    with replicas[0], replicas[1]:
+        shards = seen.wait(lambda shards: len({shard.fire_time for shard in shards}) >= 3)
+    runs = [(shard.fire_time, shard.item) for shard in shards]
+    assert len(runs) == len(set(runs))
+    assert {shard.item for shard in shards} == {0, 1}
+
+
+def test_a_function_that_takes_nothing_runs_once_per_fire(url: str) -> None:
+    ran = threading.Event()
+    scheduler = Scheduler(url)
+
+    @scheduler.job(cron=EVERY_SECOND)
+    def plain() -> None:
+        ran.set()
+
+    with scheduler:
+        assert ran.wait(PATIENCE)
+
+
+def test_a_one_off_job_runs_when_it_is_asked_to(url: str) -> None:
+    seen = Seen()
+    scheduler = Scheduler(url)
+    scheduler.add(seen, "once", shards=3)
+    with scheduler:
+        scheduler.trigger("once")
+        shards = seen.wait(lambda shards: len(shards) == 3)
+    assert [(shard.fire_time, shard.source) for shard in shards] == [(None, "trigger")] * 3
+
+
+def test_what_runs_may_end_before_the_scheduler_does(url: str) -> None:
+    began, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+    scheduler = Scheduler(url)
+
+    @scheduler.job()
+    def slow() -> None:
+        began.set()
+        may_end.wait(PATIENCE)
+        ended.set()
+
+    scheduler.start()
+    scheduler.trigger("slow")
+    assert began.wait(PATIENCE)
+    threading.Timer(0.3, may_end.set).start()
+    scheduler.stop()
+    assert ended.is_set()
+
+
+def test_what_does_not_end_in_time_is_told_to_stop(url: str) -> None:
+    began, told = threading.Event(), threading.Event()
+    scheduler = Scheduler(url)
+
+    @scheduler.job()
+    def stubborn(shard: Shard) -> None:
+        began.set()
+        while not shard.cancelled:
+            threading.Event().wait(0.01)
+        told.set()
+        shard.raise_if_cancelled()
+
+    scheduler.start()
+    scheduler.trigger("stubborn")
+    assert began.wait(PATIENCE)
+    scheduler.stop(grace=0.1)
+    assert told.is_set()
+
+
+def test_after_a_stop_nothing_of_us_is_left_but_what_outlives_us(url: str) -> None:
+    scheduler = Scheduler(url)
+    scheduler.add(lambda: None, "job", cron=EVERY_SECOND)
+    with connect(url) as watcher:
+        with scheduler:
+            assert scheduler.is_leader("job")
+        root = f"{watcher.namespace}/job"
+        found = watcher.wait(watcher.names([f"{root}/instances", f"{root}/leader/election"]))
+    assert found[f"{root}/instances"] == ()
+    assert "instance" not in (found[f"{root}/leader/election"] or ())
+
+
+def test_jobs_come_and_go_while_the_scheduler_runs(url: str) -> None:
+    seen = Seen()
+    with Scheduler(url) as scheduler:
+        scheduler.add(seen, "late", cron=EVERY_SECOND)
+        seen.wait(lambda shards: len(shards) >= 1)
+        scheduler.remove("late")
+        count = len(seen.shards)
+        with pytest.raises(JobError, match="there is no job 'late' here"):
+            scheduler.trigger("late")
+        scheduler.add(seen, "late", cron=EVERY_SECOND)
+        seen.wait(lambda shards: len(shards) > count)
+
+
+def test_only_one_of_two_leads_and_the_other_does_when_it_has_gone(url: str) -> None:
+    first, second = (Scheduler(url, address=f"10.0.0.{number}") for number in (1, 2))
+    for each in (first, second):
+        each.add(lambda: None, "job", cron=EVERY_SECOND)
+    with second:
+        with first:
+            assert sorted([first.is_leader("job"), second.is_leader("job")]) == [False, True]
+        assert second.is_leader("job") is True
+
+
+def test_an_order_to_stop_stops_that_job_until_it_is_resumed(url: str) -> None:
+    seen, other = Seen(), Seen()
+    scheduler = Scheduler(url)
+    scheduler.add(seen, "one", cron=EVERY_SECOND)
+    scheduler.add(other, "other", cron=EVERY_SECOND)
+    with connect(url) as operator, scheduler:
+        seen.wait(lambda shards: len(shards) >= 1)
+        root = f"{operator.namespace}/one/instances"
+        (who,) = operator.wait(operator.names([root]))[root] or ()
+        operator.wait(operator.commit(Delete(f"{root}/{who}")))
+        others = len(other.shards)
+        other.wait(lambda shards: len(shards) >= others + 2)
+        count, others = len(seen.shards), len(other.shards)
+        assert scheduler.is_leader("one") is False
+        other.wait(lambda shards: len(shards) >= others + 2)
+        assert len(seen.shards) == count
+        scheduler.resume("one")
+        seen.wait(lambda shards: len(shards) > count)
+
+
+def test_mistakes_are_told_in_words() -> None:
+    scheduler = Scheduler("memory://mistakes")
+    scheduler.add(lambda: None, "there")
+    with pytest.raises(JobError, match="there is a job 'there' already: give this one another name"):
+        scheduler.add(lambda: None, "there")
+    with pytest.raises(JobError, match=r"there is no job 'nowhere' here; there are: 'there'"):
+        scheduler.trigger("nowhere")
+    with pytest.raises(JobError, match=r"does not run: call start\(\) or run\(\) first"):
+        scheduler.trigger("there")
+    with pytest.raises(JobError, match="must take the shard or nothing"):
+        scheduler.add(lambda one, two: None, "two")
+
+    async def soon() -> None: ...
+
+    with pytest.raises(JobError, match="is a coroutine, which is not run yet"):
+        scheduler.add(soon)
+    with scheduler, pytest.raises(JobError, match="runs already"):
+        scheduler.start()
+
+
+@pytest.mark.slow
+def test_a_reactor_that_hangs_is_given_up_and_made_anew(
+    url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(process, "HUNG", 0.3)
+    seen, release = Seen(), threading.Event()
+    scheduler = Scheduler(url)
+    scheduler.add(seen, "job", cron=EVERY_SECOND)
+    with scheduler:
+        seen.wait(lambda shards: len(shards) >= 1)
+        stuck = scheduler._process
+        assert stuck is not None
+        count = len(seen.shards)
+        stuck.reactor.post(lambda: assert_(release.wait(PATIENCE)))
+        seen.wait(lambda shards: len(shards) >= count + 2)
+        assert scheduler._process is not stuck
+        release.set()
+    assert "it is stuck here" in caplog.text
+
+
+def test_one_whose_inside_fails_again_and_again_ends_loudly(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda pid, number: told.append(number))
+    scheduler = Scheduler("memory://fails")
+    scheduler.start()
+    over = scheduler._over
+    for _ in range(module.RESTARTS + 1):
+        assert scheduler._process is not None
+        scheduler._mend(scheduler._generation, RuntimeError("broken"))
+    assert over.is_set()
+    assert isinstance(scheduler.failure, RuntimeError)
+    assert told == [signal.SIGTERM]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running() -> Iterator[None]:
+    yield
+    for thread in threading.enumerate():
+        if thread.name.startswith(("shardwright-reactor", "shardwright-supervisor")):
+            thread.join(3.0)
+            where = sys._current_frames().get(thread.ident or 0)
+            assert not thread.is_alive(), "".join(traceback.format_stack(where))
