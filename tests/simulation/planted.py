@@ -11,7 +11,7 @@ from itertools import count
 from types import ModuleType
 
 from shardwright import coordination
-from shardwright.coordination import barrier, due, failover, instance, sharding, strategies, trigger
+from shardwright.coordination import due, failover, instance, sharding, strategies, trigger
 from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Start, Step, Write
 from shardwright.coordination.view import View
 from shardwright.registry import Outcome
@@ -133,19 +133,8 @@ def _unprotected_create(write: Write, step: Step) -> Write:
     return write
 
 
-def _calls_unguarded(write: Write, step: Step) -> Write:
-    if isinstance(write, Put) and write.path.endswith("/called"):
-        return replace(write, version=None)
-    return write
-
-
 def _owner_not_required(write: Write, step: Step) -> Write | None:
     guard = isinstance(write, Require) and write.path.startswith("sharding/") and isinstance(step.then, Start)
-    return None if guard else write
-
-
-def _life_not_required(write: Write, step: Step) -> Write | None:
-    guard = isinstance(write, Require) and write.path.startswith("~alive/") and isinstance(step.then, Start)
     return None if guard else write
 
 
@@ -240,7 +229,6 @@ BUGS: dict[str, Bug] = {
     "there is no cursor": rewriting(_no_cursor),
     "orphans are put up unguarded by the cursor": rewriting(_unguarded_rescue),
     "a claim does not require the shard to be ours": rewriting(_owner_not_required),
-    "a claim does not require us to be in the job": rewriting(_life_not_required),
     "the mark of a run stays": rewriting(_mark_stays),
     "a taken item stays up": rewriting(_item_stays_up),
     "a trigger is never taken away": rewriting(_request_stays),
@@ -248,9 +236,6 @@ BUGS: dict[str, Bug] = {
     "a place in line is not found again after a lost answer": rewriting(_unprotected_create),
     "assignments are guarded by versions nobody has": rewriting(_assignments_never_land),
     "a leader's writes are not guarded by its term": rewriting(_leader_unguarded),
-    "a hook is called by whoever comes": replace(
-        rewriting(_calls_unguarded), instead=((barrier, "caller", _always),)
-    ),
     "nobody rescues": without("failover"),
     "nobody shares out": without("sharding"),
     "nobody is elected": without("leader"),
