@@ -1,6 +1,7 @@
 """What a user may write to test jobs: a cluster in one process, without sleeping."""
 
 from collections import Counter
+from datetime import timedelta
 
 from shardwright.runtime.scheduler import Scheduler
 from shardwright.shard import Shard
@@ -112,3 +113,33 @@ def test_a_checkpoint_is_handed_to_the_successor_of_a_run_that_did_not_end() -> 
     cluster.kill(next(replica for replica in replicas if replica.runs))
     cluster.advance(seconds=30)
     assert found == [None, "page 7"]
+
+
+def test_a_clock_that_is_set_ahead_past_a_fire_makes_it_run_then_and_not_hours_later() -> None:
+    """Members sleep by the boot clock, and must notice that the time they sleep until has come."""
+    cluster = Cluster()
+    scheduler = Scheduler("memory://")
+    scheduler.add(lambda: None, "nightly", cron="0 0 2 * * ?", time_zone="UTC")
+    replica = cluster.start(scheduler)
+    cluster.advance(minutes=30)
+    cluster.clock.set_wall(cluster.now + timedelta(hours=2))
+    cluster.advance(seconds=10)
+    assert [str(run.fire_time) for run in replica.runs] == ["2030-01-01 02:00:00+00:00"]
+
+
+def test_a_checkpoint_that_is_too_large_fails_the_run_that_leaves_it_and_nothing_else() -> None:
+    cluster = Cluster()
+    scheduler = Scheduler("memory://")
+    said: list[str] = []
+
+    @scheduler.job(cron="0/10 * * * * ?", time_zone="UTC")
+    def greedy(shard: Shard) -> None:
+        try:
+            shard.save("x" * 100_000)
+        except ValueError as error:
+            said.append(str(error))
+
+    cluster.start(scheduler)
+    cluster.advance(seconds=25)
+    assert len(said) == 2
+    assert "keep what is large elsewhere" in said[0]

@@ -1,11 +1,15 @@
 """A shard: what a job's code is handed for one run of one of its parts."""
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from .errors import Cancelled
+
+#: How much a run may leave to its successor, in bytes as they are written.
+LONGEST_CHECKPOINT = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,4 +61,18 @@ class Shard:
     def save(self, checkpoint: str) -> None:
         """Leave a short text for whoever runs this shard next, should this run not come to its end; it is
         written soon, under this run's claim or not at all."""
+        check_checkpoint(checkpoint)
         self._save(checkpoint)
+
+
+def check_checkpoint(checkpoint: str) -> None:
+    """Raise where this cannot be left to a successor. It is said to whoever leaves it, in their own
+    thread."""
+    if not isinstance(checkpoint, str):
+        raise TypeError(f"a checkpoint is a text, not {checkpoint!r:.100}")
+    size = len(json.dumps(checkpoint))
+    if size > LONGEST_CHECKPOINT:
+        raise ValueError(
+            f"a checkpoint may take {LONGEST_CHECKPOINT:,} bytes, not {size:,}: "
+            "keep what is large elsewhere, and its name here"
+        )

@@ -15,6 +15,7 @@ from shardwright import JobError, Scheduler, Shard
 from shardwright.registry import Delete, connect
 from shardwright.runtime import process
 from shardwright.runtime import scheduler as module
+from tests.zookeeper_server import Server
 
 PATIENCE = 20.0
 EVERY_SECOND = "* * * * * ?"
@@ -22,11 +23,14 @@ EVERY_SECOND = "* * * * * ?"
 numbers = itertools.count()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("zookeeper", marks=pytest.mark.zookeeper)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "memory":
         return f"memory://test{next(numbers)}"
-    return f"sqlite://{tmp_path / 'registry.db'}"
+    if request.param == "sqlite":
+        return f"sqlite://{tmp_path / 'registry.db'}"
+    server: Server = request.getfixturevalue("zookeeper")
+    return f"zookeeper://{server.hosts}/scheduler{next(numbers)}"
 
 
 def assert_(true: bool) -> None:

@@ -24,7 +24,11 @@ def main(count: int, first: int) -> int:
 
 def story(seed: int) -> int:
     logging.disable(logging.CRITICAL)
-    world = chaos.troubled(seed)
+    world = chaos.a_world(seed)
+    try:
+        chaos.play(world, seed)
+    except AssertionError as broken:
+        print(str(broken).partition("\n")[0])
     print(*world.log, sep="\n")
     print(*(f"{path} {node}" for path, node in sorted(world.store.nodes.items())), sep="\n")
     return 0

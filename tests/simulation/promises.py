@@ -188,7 +188,7 @@ class Watch:
         if fire is None or known is None:
             return
         cursor = claim.read(world.data(f"{OWN}/cursor/{item}") or "")
-        floor = max(owner.member.local.since, known.counts_from(item), known.alone)
+        floor = max(owner.member.local.since, known.counts_from(item))
         if fire > floor and (cursor.at is None or cursor.at < fire):
             world.object(f"shard {item} of {owner.name} should have come to {fire}, and is at {cursor.at}")
 

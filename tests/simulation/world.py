@@ -188,8 +188,7 @@ class World:
     def step_clock(self, seconds: float) -> None:
         self.clock.set_wall(self.clock.wall() + timedelta(seconds=seconds))
         self.stepped = True
-        # Nobody is told of it: it is noticed with the next fire that was reckoned before.
-        self.watch.last_change = self.clock.boot() + 15
+        self.changed()
 
     def changed(self) -> None:
         self.watch.last_change = self.clock.boot()

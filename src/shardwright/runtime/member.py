@@ -6,7 +6,6 @@ when a run has ended, and at the time it asks for. The same turns are driven by 
 by a seeded clock in simulation.
 """
 
-import json
 import logging
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -39,14 +38,18 @@ from ..coordination.step import (
 from ..coordination.view import Call, Cursors, Hooks, Local, Nodes, Run, View
 from ..jobs import JobConfig
 from ..registry import Create, Landed, Node, Outcome, Put, Refused, Registry, Tree, Unknown, Unread, Write
+from ..shard import check_checkpoint
 
 log = logging.getLogger(__name__)
 
 #: After a refusal that no news explains: how long until the next look, at first and at most.
 BACK_OFF, BACK_OFF_MOST = 0.05, 2.0
 
-#: How much a run may leave to its successor, and how much is kept of how it ended, in bytes and characters.
-LONGEST_CHECKPOINT, LONGEST_OUTCOME = 64 * 1024, 1000
+#: How many characters are kept of how a run ended.
+LONGEST_OUTCOME = 1000
+
+#: By how many seconds the registry's time may be told differently without having been set.
+JUMP = 0.5
 
 #: How many sentences are remembered, so that each is said once.
 SAID = 1000
@@ -120,6 +123,7 @@ class Member:
         self._held: dict[int, tuple[Claim, int]] = {}
         self._asking: list[Callable[[View | None], bool]] = []
         self._failure: Exception | None = None
+        self._time: float | None = None
         for tree in (self._job, self._own):
             tree.watchers.append(wake)
 
@@ -140,9 +144,11 @@ class Member:
             self._begin(session.id)
         now = self._registry.clock.boot()
         seen = (self._job.changes, self._own.changes)
-        if seen == self._seen and not self._again and (self._look_at is None or now < self._look_at):
+        waits = self._look_at is None or now < self._look_at
+        if seen == self._seen and not self._again and waits and not self._clock_was_set():
             return False
         self._seen, self._again, self._look_at = seen, False, None
+        self._time = self._ahead()
         try:
             view = self._view()
             decided = list(self._decide(view))
@@ -166,12 +172,7 @@ class Member:
 
     def save(self, item: int, attempt: str, checkpoint: str) -> None:
         """Leave a text for whoever runs the shard next, written under the run's claim or not at all."""
-        size = len(json.dumps(checkpoint))
-        if size > LONGEST_CHECKPOINT:
-            raise ValueError(
-                f"a checkpoint may take {LONGEST_CHECKPOINT:,} bytes, not {size:,}: "
-                "keep what is large elsewhere, and its name here"
-            )
+        check_checkpoint(checkpoint)
         run = self.local.runs.get(item)
         if run is not None and run.attempt == attempt and run.outcome is None:
             self._set_run(item, replace(run, unsaved=checkpoint))
@@ -252,6 +253,15 @@ class Member:
         self._restless = again
         if again:
             self._wake()
+
+    def _clock_was_set(self) -> bool:
+        """Whether the registry's time of day has jumped: what we were to look at by the boot clock may be due
+        now."""
+        return self._time is not None and abs(self._ahead() - self._time) > JUMP
+
+    def _ahead(self) -> float:
+        """By how much the registry's time of day is ahead of the boot clock."""
+        return self._registry.now().timestamp() - self._registry.clock.boot()
 
     # -- looking ------------------------------------------------------------------------------------
 

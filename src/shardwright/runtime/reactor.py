@@ -16,7 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from ..registry import Outcome, Registry, Session, State, Write
-from .member import Member
+from .member import JUMP, Member
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +24,9 @@ T = TypeVar("T")
 
 #: Makes a member, with the means to wake the reactor and to commit.
 Make = Callable[[Callable[[], None], Callable[..., Future[Outcome]]], Member]
+
+#: How often the clocks are compared although nothing happens, in seconds.
+COMPARED_EVERY = 5.0
 
 #: After a job's turn has failed: how long until its next, at first and at most.
 BACK_OFF, BACK_OFF_MOST = 1.0, 60.0
@@ -52,6 +55,7 @@ class Reactor:
         self._failures: dict[str, int] = {}
         self._gathered: list[tuple[tuple[Write, ...], Future[Outcome]]] = []
         self._stopping = False
+        self._ahead = registry.now().timestamp() - registry.clock.boot()
         self._thread: threading.Thread | None = None
         registry.bell = self._bell.set
         registry.listener = self._state
@@ -133,6 +137,7 @@ class Reactor:
         moved."""
         now = self.registry.clock.boot()
         moved = self.registry.pump()
+        self._compare_clocks(now)
         while self._notes:
             self._notes.popleft()()
             moved = True
@@ -159,7 +164,17 @@ class Reactor:
 
     def _sleep(self) -> None:
         due = self.next_due()
-        self._bell.wait(None if due is None else max(0.0, due - self.registry.clock.boot()))
+        left = COMPARED_EVERY if due is None else min(COMPARED_EVERY, due - self.registry.clock.boot())
+        self._bell.wait(max(0.0, left))
+
+    def _compare_clocks(self, now: float) -> None:
+        """Fires go by the registry's time of day, and we sleep by the boot clock: when the one was set,
+        everybody looks anew when to wake."""
+        ahead = self.registry.now().timestamp() - now
+        if abs(ahead - self._ahead) > JUMP:
+            for name in self._members:
+                self._wake(name)
+        self._ahead = ahead
 
     def _wake(self, name: str) -> None:
         self._ready[name] = None
