@@ -53,9 +53,10 @@ def run(
     registry: type[MemoryRegistry] = MemoryRegistry,
     member: type[Member] = Member,
     java: bool | None = None,
+    hooks: bool | None = None,
 ) -> Report:
     """Trouble, quiet, and the promises held up; raises AssertionError with the story if one was broken."""
-    world = a_world(seed, decide, registry, member)
+    world = a_world(seed, decide, registry, member, hooks)
     faults = play(world, seed, java=java)
     return Report(seed, world.looks, faults, world.clock.boot() / 3600, world.seen)
 
@@ -91,6 +92,7 @@ def a_world(
     decide: Callable[[View], Iterable[Step | Look]] = coordination.decide,
     registry: type[MemoryRegistry] = MemoryRegistry,
     member: type[Member] = Member,
+    called: bool | None = None,
 ) -> World:
     chance = random.Random(f"config {seed}")
     hooks = Hooks(
@@ -102,12 +104,16 @@ def a_world(
         decide=decide,
         registry=registry,
         member=member,
-        hooks=hooks if chance.random() < 0.2 else None,
+        hooks=hooks if _either(called, chance.random() < 0.2) else None,
     )
     world.rare = nemeses.RARE if chance.random() < 0.5 else ()
     if chance.random() < 0.1:
         world.rare = (*world.rare, nemeses.step_clock)
     return world
+
+
+def _either(wish: bool | None, chance: bool) -> bool:
+    return chance if wish is None else wish
 
 
 def a_config(chance: random.Random) -> JobConfig:

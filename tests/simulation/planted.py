@@ -11,7 +11,7 @@ from itertools import count
 from types import ModuleType
 
 from shardwright import coordination
-from shardwright.coordination import due, failover, instance, sharding, strategies, trigger
+from shardwright.coordination import barrier, due, failover, instance, sharding, strategies, trigger
 from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Start, Step, Write
 from shardwright.coordination.view import View
 from shardwright.registry import Outcome
@@ -35,11 +35,18 @@ class Bug:
     """Answers that are given instead of the right ones."""
     java: bool | None = None
     """Whether it takes Java members to show."""
+    hooks: bool | None = None
+    """Whether it takes hooks."""
 
     def run(self, seed: int) -> chaos.Report:
         with answering(self.instead):
             return chaos.run(
-                seed, decide=self.decide, registry=self.registry, member=self.member, java=self.java
+                seed,
+                decide=self.decide,
+                registry=self.registry,
+                member=self.member,
+                java=self.java,
+                hooks=self.hooks,
             )
 
 
@@ -130,6 +137,12 @@ def _unprotected_create(write: Write, step: Step) -> Write:
     if isinstance(write, Create) and write.sequential:
         folder = write.path.rpartition("/")[0]
         return replace(write, path=f"{folder}/_c_{next(_UNPROTECTED):032x}-latch-")
+    return write
+
+
+def _calls_unguarded(write: Write, step: Step) -> Write:
+    if isinstance(write, Put) and write.path.endswith("/called"):
+        return replace(write, version=None)
     return write
 
 
@@ -236,6 +249,9 @@ BUGS: dict[str, Bug] = {
     "a place in line is not found again after a lost answer": rewriting(_unprotected_create),
     "assignments are guarded by versions nobody has": rewriting(_assignments_never_land),
     "a leader's writes are not guarded by its term": rewriting(_leader_unguarded),
+    "a hook is called by whoever comes": replace(
+        rewriting(_calls_unguarded), instead=((barrier, "caller", _always),), hooks=True
+    ),
     "nobody rescues": without("failover"),
     "nobody shares out": without("sharding"),
     "nobody is elected": without("leader"),
