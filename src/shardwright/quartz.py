@@ -12,6 +12,7 @@ in use mean what they mean today, so this is kept; each case leaves a remark, wh
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from .errors import CronError
 from .walltime import (
@@ -85,7 +86,11 @@ class Said:
 
 def read(text: str) -> tuple[Pattern, tuple[str, ...]]:
     """The wall times an expression means, and remarks on what Quartz makes of its odder parts."""
-    parts = _parts(text)
+    return _read(text, tuple(_parts(text)))
+
+
+@lru_cache(maxsize=16_384)  # a job's is read when it is declared, when it is checked and when it begins
+def _read(text: str, parts: tuple[str, ...]) -> tuple[Pattern, tuple[str, ...]]:
     fields = [_field(text, field, part) for field, part in zip(FIELDS, parts, strict=False)]
     second, minute, hour, day, month, weekday, year = fields
     if day.is_open and weekday.is_open:
@@ -319,6 +324,7 @@ def _one(field: Field, number: int) -> frozenset[int]:
     return _within(field, number)
 
 
+@lru_cache(maxsize=1024)  # most schedules have most fields in common, every year above all
 def _span(field: Field, first: int, last: int, step: int = 1) -> frozenset[int]:
     """From first to last in steps, around the end of the field if need be."""
     if field is YEAR:

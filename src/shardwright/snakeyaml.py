@@ -10,6 +10,7 @@ No message repeats what a document says: it may hold secrets.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import yaml
 
@@ -223,6 +224,7 @@ def _events(node: Node, depth: int = 1) -> Iterator[yaml.Event]:
             yield yaml.MappingEndEvent()
 
 
+@lru_cache(maxsize=1024)  # most documents have most of their words in common
 def _scalar_event(value: str, tag: str) -> yaml.Event:
     if tag == NULL:
         value = value or "null"

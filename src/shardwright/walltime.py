@@ -259,10 +259,12 @@ class Pattern:
         return None
 
 
+@lru_cache(maxsize=1024)  # many patterns share what most of them are made of
 def _in_order(members: frozenset[int]) -> tuple[int, ...]:
     return tuple(sorted(members))
 
 
+@lru_cache(maxsize=1024)
 def _first_from(members: frozenset[int], size: int) -> tuple[int, ...]:
     """For every number up to and including `size` the first member from it on, or -1."""
     table = [-1] * (size + 1)

@@ -5,9 +5,9 @@ always a naive `datetime`: what the clock on the wall shows, in a zone known fro
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from .errors import CronError
@@ -142,13 +142,20 @@ def change_at(zone: tzinfo, wall: datetime) -> Change | None:
     return _pin(zone, low.replace(tzinfo=UTC, fold=0), high.replace(tzinfo=UTC, fold=0))
 
 
-def changes(zone: tzinfo, start: datetime, end: datetime) -> Iterator[Change]:
-    """Every change of the clocks from one instant to another, looked for day by day."""
-    day, last = instant(start), instant(end)
+def changes(zone: tzinfo, start: datetime, end: datetime) -> tuple[Change, ...]:
+    """Every change of the clocks from one instant to another."""
+    return _changes(zone, instant(start), instant(end))
+
+
+@lru_cache(maxsize=64)  # a service has many jobs and few zones
+def _changes(zone: tzinfo, day: datetime, last: datetime) -> tuple[Change, ...]:
+    """Looked for day by day."""
+    found = []
     while day < last:
         if _ahead(zone, day) != _ahead(zone, day + DAY):
-            yield _pin(zone, day, day + DAY)
+            found.append(_pin(zone, day, day + DAY))
         day += DAY
+    return tuple(found)
 
 
 def settle(zone: tzinfo, wall: datetime) -> datetime:

@@ -106,6 +106,14 @@ def test_a_node_that_changed_must_be_read_again_before_it_answers() -> None:
     assert mirror.get("a") == "new"
 
 
+def test_what_is_known_of_a_node_is_told_without_reading_and_nothing_else() -> None:
+    mirror = a_mirror(["a"])
+    assert (mirror.known("a"), mirror.known("nothing")) == (mirror.get("a"), None)
+    mirror.stale("a", 1.0)
+    mirror.stale("b", 1.0)
+    assert (mirror.known("a"), mirror.known("b")) == (None, None)
+
+
 def test_a_parent_nobody_told_of_is_there_and_must_be_read() -> None:
     mirror = a_mirror()
     mirror.put("a/b/c", a_node("deep"), 1.0)

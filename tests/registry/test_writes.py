@@ -45,7 +45,7 @@ def test_a_character_a_zookeeper_server_refuses_is_refused_by_every_driver(char:
 
 
 def test_the_parents_of_a_path_are_named_from_the_top_without_the_root() -> None:
-    assert (parents("/"), parents("/a"), parents("/a/b/c")) == ([], [], ["/a", "/a/b"])
+    assert (parents("/"), parents("/a"), parents("/a/b/c")) == ((), (), ("/a", "/a/b"))
 
 
 def test_a_protected_name_can_be_found_again_by_its_token() -> None:

@@ -426,6 +426,15 @@ def test_commits_that_share_a_transaction_land_or_are_refused_each_by_itself(
     assert outcomes == [Refused if n == 4 else Landed for n in range(10)]
 
 
+def test_commits_that_stand_on_the_same_missing_ground_share_a_transaction(cluster: ZookeeperCluster) -> None:
+    registry, proxy = client_of(cluster)
+    proxy.reset_counts()
+    together = registry.commit_all([[Create(f"{ROOT}/new/{n}/leaf")] for n in range(10)])
+    outcomes = [registry.wait(future) for future in together]
+    assert len({outcome.number for outcome in outcomes if isinstance(outcome, Landed)}) == 1
+    assert (proxy.requests["multiRead"], proxy.requests["multi"]) == (1, 1)
+
+
 def test_ten_thousand_nodes_are_deleted_with_their_root(cluster: ZookeeperCluster) -> None:
     registry, _ = client_of(cluster)
     for start in range(0, 10_000, 2500):

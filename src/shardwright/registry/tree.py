@@ -113,6 +113,11 @@ class Tree:
             raise Unread(self.root, [path])
         return entry.node.data
 
+    def known(self, path: str) -> str | None:
+        """The data of a node where that is known without reading: what we wrote ourselves, or have read."""
+        entry = self._entries.get(path)
+        return entry.node.data if entry is not None and entry.node is not None and entry.fresh else None
+
     def version(self, path: str) -> int:
         return self.node(path).version
 

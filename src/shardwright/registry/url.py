@@ -13,8 +13,10 @@ credentials) or `sasl`; any option about TLS asks for it; `largest` is the serve
 `switch_interval` is how long busy user code may hold the interpreter (0.5 ms at most unless given).
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -24,6 +26,9 @@ from .writes import check_path
 if TYPE_CHECKING:
     from .driver import Driver
     from .memory import Store
+
+#: Where a process finds its registry if it is not told.
+VARIABLE = "SHARDWRIGHT_REGISTRY"
 
 DEFAULT_NAMESPACE = "/shardwright"
 
@@ -81,6 +86,12 @@ class Address:
         for option in self.options:
             if option not in known:
                 raise RegistryUrlError(f"{self}: there is no option {option!r}; there are {', '.join(known)}")
+
+
+def found(address: str | None = None) -> str:
+    """The address to use: the given one, else the environment's, else an SQLite file in the working folder,
+    so that processes that are started there are one cluster."""
+    return address or os.environ.get(VARIABLE) or f"sqlite://{Path.cwd() / 'shardwright.db'}"
 
 
 def parse(url: str) -> Address:

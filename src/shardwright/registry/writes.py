@@ -10,6 +10,7 @@ re-made under one name.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 #: The largest commit every driver takes: what a ZooKeeper server reads unless it was told otherwise.
 LARGEST = 0xFFFFF
@@ -197,16 +198,17 @@ def _check_below(effects: Sequence[Write]) -> None:
                 raise ValueError(f"one commit writes {write.path!r} and takes {above!r} away")
 
 
-def _above(path: str) -> list[str]:
+@lru_cache(maxsize=4096)  # asked several times of every path on its way
+def _above(path: str) -> tuple[str, ...]:
     parts = path.split("/")
-    return ["/".join(parts[:end]) for end in range(2, len(parts))]
+    return tuple(["/".join(parts[:end]) for end in range(2, len(parts))])
 
 
-def parents(path: str) -> list[str]:
+def parents(path: str) -> tuple[str, ...]:
     """All the nodes a node stands on, the topmost first, without the root.
 
     >>> parents("/a/b/c")
-    ['/a', '/a/b']
+    ('/a', '/a/b')
     """
     return _above(path)
 

@@ -67,7 +67,7 @@ class Clerk:
         self._trouble = ""
         self._blockade = Blockade(path, end_stopped=end_stopped)
 
-        self._in: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self._in: queue.SimpleQueue[tuple[Request, ...]] = queue.SimpleQueue()
         self._line = Line(self._settle)
         self._questions: list[Question] = []
         self._dead: dict[str, str] = {}
@@ -103,8 +103,9 @@ class Clerk:
         self._keeper.start()
         self._thread.start()
 
-    def put(self, request: Request) -> None:
-        self._in.put(request)
+    def put(self, *requests: Request) -> None:
+        """Any thread may; what is put together is found together."""
+        self._in.put(requests)
 
     def stop(self, within: float) -> None:
         self.put(Stop())
@@ -149,7 +150,11 @@ class Clerk:
         except queue.Empty:
             pass
 
-    def _sort(self, request: Request) -> None:
+    def _sort(self, requests: tuple[Request, ...]) -> None:
+        for request in requests:
+            self._sort_one(request)
+
+    def _sort_one(self, request: Request) -> None:
         match request:
             case Commit():
                 self._line.add(request)

@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from datetime import datetime
 from functools import partial
@@ -106,6 +106,19 @@ class SqliteRegistry(Driver):
         return self._ask(lambda file: file.names(wanted))
 
     def commit(self, *writes: Write, patience: float | None = None) -> "Future[Outcome]":
+        (future,) = self.commit_all([writes], patience=patience)
+        return future
+
+    def commit_all(
+        self, commits: Sequence[Sequence[Write]], *, patience: float | None = None
+    ) -> "list[Future[Outcome]]":
+        """Handed over at once, so that the clerk finds them together and lands them by one statement."""
+        begun = [self._begin(writes, patience) for writes in commits]
+        self._clerk.put(*(each for each in begun if isinstance(each, Commit)))
+        return [each.future if isinstance(each, Commit) else each for each in begun]
+
+    def _begin(self, writes: Sequence[Write], patience: float | None) -> "Commit | Future[Outcome]":
+        """A commit on its way, or how it has ended already."""
         ordered = words.in_order(writes)
         future: Future[Outcome] = Future()
         session = self.session()
@@ -124,7 +137,7 @@ class SqliteRegistry(Driver):
             )
             until = self.clock.boot() + seconds
             size = words.weight(ordered)
-            self._clerk.put(Commit(planned, session.id, next(self._refs), size, until, future))
+            return Commit(planned, session.id, next(self._refs), size, until, future)
         return future
 
     def now(self) -> datetime:

@@ -159,7 +159,7 @@ class Others:
                 if other is None:
                     other = self._open[session] = _Other(self._folder / session, timeout, now)
             except FileNotFoundError:
-                yield session, "its lock file was deleted"
+                yield session, "it has gone"
                 continue
             fate = other.fate(now)
             if fate is not None:

@@ -87,10 +87,10 @@ class Attempt:
             w.path for w in self.writes if isinstance(w, Delete) and w.recursive and w.path not in self.below
         )
 
-    def operations(self, acl: wire.Acl) -> list[Operation]:
-        """What to send: each operation with the write it is for and the path it touches."""
+    def operations(self, acl: wire.Acl, made: set[str]) -> list[Operation]:
+        """What to send: each operation with the write it is for and the path it touches. `made` are the nodes
+        that commits before this one make in the same transaction, and gains those that this one makes."""
         found: list[Operation] = []
-        made: set[str] = set()
         gone: set[str] = set()
         for write in self.writes:
             version = write.version if isinstance(write, Put | Delete | Require) else None

@@ -216,19 +216,20 @@ class ZookeeperRegistry(Driver):
     def _try(self, commits: Sequence[_Commit]) -> None:
         """Send these in one transaction; if it is refused, each of them is tried by itself. Where more
         must be known first, find it out, and hold up those behind."""
-        unknown = [commit for commit in commits if self._unknown_ground(commit) or commit.attempt.unlisted()]
-        if unknown and len(commits) > 1:
+        unlisted = [commit for commit in commits if commit.attempt.unlisted()]
+        if unlisted and len(commits) > 1:
             self._line_up_singly(commits)
             return
-        if unknown:
-            (commit,) = unknown
+        if paths := {path: None for commit in commits for path in self._unknown_ground(commit)}:
             self._held = True
-            if paths := self._unknown_ground(commit):
-                self._look(commit, paths)
-            else:
-                self._list(commit, commit.attempt.unlisted())
+            self._look(commits, tuple(paths))
             return
-        parts = [(commit, commit.attempt.operations(self._client.acl)) for commit in commits]
+        if unlisted:
+            self._held = True
+            self._list(commits[0], commits[0].attempt.unlisted())
+            return
+        made: set[str] = set()
+        parts = [(commit, commit.attempt.operations(self._client.acl, made)) for commit in commits]
         body = wire.transaction(operation for _, operations in parts for _, _, operation in operations)
         if len(body) + wire.REQUEST_HEADER > self.largest:
             self._too_large(commits, len(body))
@@ -285,17 +286,18 @@ class ZookeeperRegistry(Driver):
                 commit.tries += 1
                 self._ground.difference_update(paths)
                 commit.attempt.missing = frozenset()
-                self._line_up_first(commit)
+                self._line_up_first([commit])
             case List(roots):
                 commit.tries += 1
                 commit.attempt.below = {
                     path: listed for path, listed in commit.attempt.below.items() if path not in roots
                 }
-                self._line_up_first(commit)
+                self._line_up_first([commit])
 
-    def _line_up_first(self, commit: _Commit) -> None:
-        commit.sent = False  # what was sent has certainly not landed
-        self._line.appendleft([commit])
+    def _line_up_first(self, commits: Sequence[_Commit]) -> None:
+        for commit in commits:
+            commit.sent = False  # what was sent has certainly not landed
+        self._line.appendleft(commits)
         self._serve_line()
 
     def _line_up_singly(self, commits: Sequence[_Commit]) -> None:
@@ -325,7 +327,7 @@ class ZookeeperRegistry(Driver):
                 commit.attempt.missing |= {path}
         return tuple(unknown)
 
-    def _look(self, commit: _Commit, paths: Sequence[str]) -> None:
+    def _look(self, commits: Sequence[_Commit], paths: Sequence[str]) -> None:
         """Find out which parents are there and which are missing, then let the line move on."""
 
         def answered(found: Sequence[Found]) -> None:
@@ -334,10 +336,11 @@ class ZookeeperRegistry(Driver):
             )
             self._remember(path for path in paths if path not in absent)
             self._ground.difference_update(absent)
-            commit.attempt.missing |= absent
-            self._resume(commit)
+            for commit in commits:
+                commit.attempt.missing |= absent.intersection(commit.attempt.ground())
+            self._resume(commits)
 
-        self._ask_all(wire.GET_DATA, paths, answered, lambda why: self._give_up_unsent(commit, why))
+        self._ask_all(wire.GET_DATA, paths, answered, lambda why: self._give_up_unsent(commits, why))
 
     def _list(self, commit: _Commit, roots: Sequence[str]) -> None:
         """Find out all that stands below some nodes, then let the line move on."""
@@ -348,14 +351,14 @@ class ZookeeperRegistry(Driver):
             if not frontier:
                 listed = {root: tuple(reversed(found)) for root, found in below.items()}
                 commit.attempt.below = {**commit.attempt.below, **listed}
-                self._resume(commit)
+                self._resume([commit])
                 return
 
             def answered(found: Sequence[Found]) -> None:
                 further: list[str] = []
                 for parent, names in zip(frontier, found, strict=True):
                     if isinstance(names, wire.Fault) and names.code != wire.NO_NODE:
-                        self._give_up_unsent(commit, wire.explain(names.code, parent))
+                        self._give_up_unsent([commit], wire.explain(names.code, parent))
                         return
                     if isinstance(names, list):
                         children = [f"{parent}/{name}" for name in names]
@@ -365,7 +368,7 @@ class ZookeeperRegistry(Driver):
                 step(further)
 
             self._ask_all(
-                wire.GET_CHILDREN, frontier, answered, lambda why: self._give_up_unsent(commit, why)
+                wire.GET_CHILDREN, frontier, answered, lambda why: self._give_up_unsent([commit], why)
             )
 
         step(list(roots))
@@ -375,13 +378,14 @@ class ZookeeperRegistry(Driver):
             self._ground.clear()
         self._ground.update(paths)
 
-    def _resume(self, commit: _Commit) -> None:
+    def _resume(self, commits: Sequence[_Commit]) -> None:
         self._held = False
-        self._line_up_first(commit)
+        self._line_up_first(commits)
 
-    def _give_up_unsent(self, commit: _Commit, why: str) -> None:
+    def _give_up_unsent(self, commits: Sequence[_Commit], why: str) -> None:
         self._held = False
-        settle(commit.future, Refused(why))
+        for commit in commits:
+            settle(commit.future, Refused(why))
         self._serve_line()
 
     # -- reads and mirrors --------------------------------------------------------------------------
