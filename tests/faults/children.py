@@ -3,6 +3,8 @@
 import signal
 import subprocess
 import sys
+import time
+from datetime import UTC, datetime
 
 from tests.faults.processes import Process
 
@@ -29,3 +31,15 @@ def start_a_tethered_process() -> None:
 def start_a_loose_process() -> None:
     print(subprocess.Popen(["sleep", "600"]).pid)
     signal.pause()
+
+
+def tell_the_time() -> None:
+    """Answer every SIGUSR1 with the wall clock, asked in two ways, and with the boot clock."""
+
+    def tell(*_: object) -> None:
+        print("it is", time.time(), datetime.now(UTC).timestamp(), time.clock_gettime(time.CLOCK_BOOTTIME))
+
+    signal.signal(signal.SIGUSR1, tell)
+    print("ready")
+    while True:
+        signal.pause()

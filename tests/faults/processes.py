@@ -40,11 +40,12 @@ class Process:
         command: Iterable[str],
         *,
         output: int | IO[bytes] = subprocess.DEVNULL,
+        listens: bool = False,
         env: Mapping[str, str] | None = None,
     ) -> None:
         self._popen = subprocess.Popen(
             [*TETHER, *command],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if listens else subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=ROOT,
@@ -70,6 +71,12 @@ class Process:
         self._popen.send_signal(signal.SIGCONT)
         return self.wait(within)
 
+    def tell(self, line: str) -> None:
+        """Write a line to its standard input, if it was started as one that listens."""
+        assert self._popen.stdin is not None, f"process {self.pid} does not listen"
+        self._popen.stdin.write(f"{line}\n".encode())
+        self._popen.stdin.flush()
+
     def kill(self) -> None:
         """`kill -9`: this process only, what it started lives on. Harmless if it is dead already."""
         self._popen.kill()
@@ -89,6 +96,8 @@ class Process:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         self._popen.wait()
+        if self._popen.stdin is not None:
+            self._popen.stdin.close()
         atexit.unregister(self.close)
 
     def __enter__(self) -> Self:
@@ -101,14 +110,20 @@ class Process:
 
 
 class Child(Process):
-    """A Python function, or a module by its name, running in an interpreter of its own."""
+    """A Python function, or a module by its name, or a script by its path, running in an interpreter of its
+    own."""
 
     def __init__(
-        self, what: Callable[..., object] | str, *args: Argument, env: Mapping[str, str] | None = None
+        self,
+        what: Callable[..., object] | str,
+        *args: Argument,
+        listens: bool = False,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(
             [sys.executable, "-u", "-X", "faulthandler", *_to_run(what, args)],
             output=subprocess.PIPE,
+            listens=listens,
             env=env,
         )
         self.lines: list[str] = []
@@ -151,7 +166,7 @@ class Child(Process):
 
 def _to_run(what: Callable[..., object] | str, args: tuple[Argument, ...]) -> list[str]:
     if isinstance(what, str):
-        return ["-m", what, *map(str, args)]
+        return [*([] if what.endswith(".py") else ["-m"]), what, *map(str, args)]
     return ["-m", "tests.faults.processes", what.__module__, what.__qualname__, json.dumps(args)]
 
 

@@ -4,11 +4,12 @@ import os
 import select
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.faults import children
-from tests.faults.processes import Child
+from tests.faults.processes import Child, Process
 
 
 def has_ended(process: int) -> bool:
@@ -45,6 +46,14 @@ def test_a_wait_has_a_deadline() -> None:
             child.expect("at home", within=0.05)
         with pytest.raises(TimeoutError):
             child.wait(within=0.05)
+
+
+def test_one_that_listens_hears_what_it_is_told(tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+    with heard.open("wb") as output, Process(["head", "-n1"], output=output, listens=True) as process:
+        process.tell("hello")
+        assert process.wait() == 0
+    assert heard.read_text() == "hello\n"
 
 
 def test_a_stopped_child_stands_still_until_it_is_continued() -> None:

@@ -1,0 +1,35 @@
+package shardwright.peer;
+
+import com.google.gson.Gson;
+
+/**
+ * What a peer is told on its command line, as one JSON object: which job to be in, and how to behave there.
+ *
+ * @param hosts ZooKeeper's, or a proxy's in front of it
+ * @param session the session's time-out in ms
+ * @param cron none for a job that runs only when asked to
+ * @param strategy ElasticJob's default where there is none
+ * @param length how long each run takes, in ms
+ * @param events the file that events are added to
+ * @param who what this peer is called there
+ */
+record Settings(
+        String hosts,
+        String namespace,
+        int session,
+        String job,
+        String cron,
+        int shards,
+        boolean failover,
+        boolean monitor,
+        boolean misfire,
+        boolean overwrite,
+        String strategy,
+        long length,
+        String events,
+        String who) {
+
+    static Settings read(final String json) {
+        return new Gson().fromJson(json, Settings.class);
+    }
+}

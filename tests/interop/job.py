@@ -1,0 +1,210 @@
+"""A job that Java and Python processes share: starts its members, and looks at its tree as a plain client."""
+
+import contextlib
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+
+from tests.faults.processes import ROOT, Process
+from tests.zookeeper_server import JVM, Server
+
+from .story import Story, by_fire
+
+JAR = ROOT / "build" / "java-peer" / "java-peer.jar"
+JAVA = ("java", *JVM, "-jar", str(JAR))
+PYTHON = (sys.executable, "-X", "faulthandler", "-m", "tests.interop.python_peer")
+
+#: How long anything may take that must come, on a machine as busy as you like.
+PATIENCE = 60.0
+
+NECESSARY, PROCESSING = "leader/sharding/necessary", "leader/sharding/processing"
+
+
+def missing() -> str | None:
+    """Why there can be no Java member and how to get one, in one line; None if there can."""
+    return None if JAR.exists() else "no Java member: `make interop` builds it"
+
+
+class Peer(Process):
+    """A member of the job, in a process of its own."""
+
+    def __init__(self, command: Sequence[str], settings: dict[str, object], log: Path) -> None:
+        self.who = str(settings["who"])
+        with log.open("wb") as output:
+            super().__init__([*command, json.dumps(settings)], output=output, listens=True)
+
+
+class Job:
+    """One job, in a namespace of its own on a shared server."""
+
+    def __init__(self, server: Server, folder: Path, namespace: str) -> None:
+        self.story = Story(folder / "events")
+        self.cron: str | None = None
+        self.shards = 1
+        self.failover = False
+        # ElasticJob makes a missed fire good one period late, which looks like a fire that ran twice.
+        self.misfire = False
+        self._server = server
+        self._folder = folder
+        self._namespace = namespace
+        self._peers: list[Peer] = []
+        self._client = KazooClient(server.hosts)
+
+    # Members
+
+    def java(self, who: str = "java", *, length: float = 0.1, session: float = 10.0, hosts: str = "") -> Peer:
+        """A Java member whose runs take so many seconds, when it has joined."""
+        peer = self._start(JAVA, who, length, session, hosts)
+        self.until(lambda: self.story.told("joined", who))
+        return peer
+
+    def python(
+        self, who: str = "python", *, length: float = 0.1, session: float = 10.0, hosts: str = ""
+    ) -> Peer:
+        """A Python one."""
+        return self._start(PYTHON, who, length, session, hosts)
+
+    def _start(self, command: Sequence[str], who: str, length: float, session: float, hosts: str) -> Peer:
+        settings = {
+            "hosts": hosts or self._server.hosts,
+            "namespace": self._namespace,
+            "session": int(session * 1000),
+            "job": "shared",
+            "cron": self.cron,
+            "shards": self.shards,
+            "failover": self.failover,
+            "monitor": True,
+            "misfire": self.misfire,
+            "overwrite": False,
+            "strategy": None,
+            "length": int(length * 1000),
+            "events": str(self.story.path),
+            "who": who,
+        }
+        peer = Peer(command, settings, self._folder / f"{who}.log")
+        self._peers.append(peer)
+        self.until(lambda: self.id_of(peer) is not None and self.leader() is not None)
+        return peer
+
+    def id_of(self, peer: Peer) -> str | None:
+        """What a member is called in the tree now: `<address>@-@<pid>`, and a random part if it is Python."""
+        ids = self.names("instances")
+        return next((who for who in ids if re.search(rf"@-@{peer.pid}(-|$)", who)), None)
+
+    # The tree
+
+    def get(self, path: str) -> str | None:
+        with contextlib.suppress(NoNodeError):
+            data: bytes = self._client.get(self._path(path))[0]
+            return data.decode()
+        return None
+
+    def names(self, path: str) -> list[str]:
+        with contextlib.suppress(NoNodeError):
+            return sorted(self._client.get_children(self._path(path)))
+        return []
+
+    def made(self, path: str) -> int:
+        """The number of the commit that made a node; 0 if it is not there."""
+        stat = self._client.exists(self._path(path))
+        return stat.czxid if stat else 0
+
+    def session_of(self, path: str) -> int:
+        """The session that an ephemeral node belongs to; 0 if it is not there."""
+        stat = self._client.exists(self._path(path))
+        return stat.ephemeralOwner if stat else 0
+
+    def leader(self) -> str | None:
+        return self.get("leader/election/instance")
+
+    def owners(self) -> dict[int, str | None]:
+        return {int(item): self.get(f"sharding/{item}/instance") for item in self.names("sharding")}
+
+    def owned_by(self, peer: Peer) -> list[int]:
+        me = self.id_of(peer)
+        return sorted(item for item, owner in self.owners().items() if me is not None and owner == me)
+
+    def running(self) -> list[int]:
+        return [int(item) for item in self.names("sharding") if self.made(f"sharding/{item}/running")]
+
+    def flagged(self) -> bool:
+        return bool(self.made(NECESSARY) or self.made(PROCESSING))
+
+    def change(self, **settings: object) -> None:
+        """Write other settings, as a console does."""
+        text = self.get("config") or ""
+        for name, value in settings.items():
+            text = re.sub(rf"^{name}: .*$", f"{name}: {value}", text, flags=re.MULTILINE)
+        self._client.set(self._path("config"), text.encode())
+
+    # Waiting
+
+    def until(self, come: Callable[[], object], within: float = PATIENCE) -> None:
+        """Wait until something is so. Nothing tells of a line in a file, so it is asked again and again."""
+        end = time.monotonic() + within
+        while not come():
+            dead = [
+                peer.who for peer in self._peers if not peer.alive() and not self.story.told("left", peer.who)
+            ]
+            assert not dead, f"{dead} ended by themselves\n{self}"
+            assert time.monotonic() < end, f"not within {within:g} s\n{self}"
+            time.sleep(0.05)
+
+    def until_shared_out(self, shards: int, *peers: Peer) -> None:
+        """Until so many shards are owned by just these members, each of them having some, and nobody is told
+        to wait."""
+
+        def shared_out() -> bool:
+            owners = self.owners()
+            ids = {self.id_of(peer) for peer in peers}
+            return (
+                sorted(owners) == list(range(shards)) and set(owners.values()) == ids and not self.flagged()
+            )
+
+        self.until(shared_out)
+
+    def next_fires(self, count: int, period: float) -> dict[float, list[int]]:
+        """Wait until so many fires from now on are over, and say which shards ran for each."""
+        first = (time.time() // period + 1) * period
+        fires = [first + number * period for number in range(count)]
+        self.until(lambda: max(by_fire(self.story.runs(), period), default=0) > fires[-1])
+        found = by_fire(self.story.runs(), period)
+        return {fire: found.get(fire, []) for fire in fires}
+
+    # The life of it
+
+    def __enter__(self) -> Self:
+        self._client.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for peer in self._peers:
+            peer.close()
+        self._client.stop()
+        self._client.close()
+
+    def __str__(self) -> str:
+        """All there is to know, for whoever wonders why a test failed."""
+        logs = (
+            f"-- {peer.who}\n{(self._folder / f'{peer.who}.log').read_text()[-4000:]}" for peer in self._peers
+        )
+        tree = "\n".join(self._dump(""))
+        return f"-- the story\n{self.story}\n-- the tree\n{tree}\n" + "\n".join(logs)
+
+    def _dump(self, path: str) -> Iterator[str]:
+        yield f"{path or '/'} = {self.get(path)!r}"
+        for name in self.names(path):
+            yield from self._dump(f"{path}/{name}".lstrip("/"))
+
+    def _path(self, path: str) -> str:
+        return f"/{self._namespace}/shared/{path}".rstrip("/")

@@ -1,0 +1,104 @@
+"""What the members of a job did, Java and Python alike, read from the file that all of them add to."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one shard. Times are in milliseconds by the wall clock; places are lines of the file, and
+    say what came first."""
+
+    who: str
+    item: int
+    total: int
+    start: int
+    began: float
+    end: int | None = None
+    ended: float | None = None
+    fire: float | None = None
+    """The fire it is of; only Python members tell."""
+    source: str = ""
+    token: int = 0
+    cancelled: bool = False
+
+    def overlaps(self, later: "Run") -> bool:
+        return (
+            self.item == later.item and self.start < later.start and (self.end or later.start) >= later.start
+        )
+
+
+class Story:
+    """The file, read anew with every question."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def events(self) -> list[dict[str, Any]]:
+        if not self.path.exists():
+            return []
+        whole, _, _ = self.path.read_text().rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines()]
+
+    def place(self) -> int:
+        """How far the story has come."""
+        return len(self.events())
+
+    def told(self, event: str, who: str) -> bool:
+        return any(each["event"] == event and each["who"] == who for each in self.events())
+
+    def runs(self, *, since: int = 0, who: str | None = None) -> list[Run]:
+        """Those begun since a place in the story, by one member or all."""
+        found: list[Run] = []
+        open_: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for place, event in enumerate(self.events()):
+            if event["event"] == "start":
+                open_[event["who"], event["item"]].append(len(found))
+                more = {key: event[key] for key in ("fire", "source", "token") if key in event}
+                found.append(Run(event["who"], event["item"], event["total"], place, event["at"], **more))
+            if event["event"] == "end":
+                number = open_[event["who"], event["item"]].pop(0)
+                found[number] = _ended(found[number], place, event)
+        return [run for run in found if run.start >= since and who in (None, run.who)]
+
+    def open(self, who: str | None = None) -> list[Run]:
+        return [run for run in self.runs(who=who) if run.end is None]
+
+    def __str__(self) -> str:
+        return "\n".join(json.dumps(event) for event in self.events())
+
+
+def _ended(run: Run, place: int, event: dict[str, Any]) -> Run:
+    told = {**vars(run), "end": place, "ended": event["at"], "cancelled": event.get("cancelled", False)}
+    return Run(**told)
+
+
+def of_python(runs: Iterable[Run]) -> list[Run]:
+    """Those of Python members. What they promise each other Java members do not: a Java leader looks its own
+    shards up in a cache that lags, and may run one, in the very fire, that it has just given away."""
+    return [run for run in runs if run.source]
+
+
+def twice_at_once(runs: Iterable[Run]) -> list[tuple[Run, Run]]:
+    """Pairs of runs of one shard of which one began while the other went on."""
+    listed = list(runs)
+    return [(one, other) for one in listed for other in listed if one.overlaps(other)]
+
+
+def by_fire(runs: Iterable[Run], period: float) -> dict[float, list[int]]:
+    """Which shards ran for each fire, where there is one every so many seconds. Java members do not say which
+    fire a run is of: it is the last one before it."""
+    found: dict[float, list[int]] = defaultdict(list)
+    for run in runs:
+        fire = run.fire if run.fire is not None else run.began // (period * 1000) * (period * 1000)
+        found[fire / 1000].append(run.item)
+    return {fire: sorted(items) for fire, items in sorted(found.items())}
+
+
+def doubled(fires: Mapping[float, list[int]]) -> dict[float, list[int]]:
+    """Those fires for which a shard ran more than once."""
+    return {fire: items for fire, items in fires.items() if len(set(items)) < len(items)}
