@@ -14,6 +14,7 @@ One thread does it all. What a test asks for is a note to that thread, in force 
 
 import asyncio
 import contextlib
+import itertools
 import socket
 import struct
 import threading
@@ -80,6 +81,8 @@ class Link:
     fates: dict[int | None, Rule] = field(default_factory=dict)
     # Bytes are missing from one of its streams.
     torn: bool = False
+    # The how-manieth connection it is.
+    number: int = 0
 
     def close(self) -> None:
         self.client.close()
@@ -93,9 +96,12 @@ class Link:
 
 
 class Proxy:
-    """Listens on loopback and forwards to one server."""
+    """Listens on loopback and forwards to one server.
 
-    def __init__(self, server: str) -> None:
+    `observer` is shown every frame with the number of its connection, in the proxy's own thread.
+    """
+
+    def __init__(self, server: str, *, observer: Callable[[int, Frame], None] | None = None) -> None:
         host, _, port = server.rpartition(":")
         self.hosts = ""
         self._server = (host, int(port))
@@ -103,6 +109,8 @@ class Proxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._serving: set[asyncio.Task[None]] = set()
         self._links: set[Link] = set()
+        self._numbers = itertools.count(1)
+        self._observer = observer
         self._failures: list[Exception] = []
         self._is_cut = False
         self._swallowed: set[Direction] = set()
@@ -272,7 +280,7 @@ class Proxy:
             from_server, server = await asyncio.open_connection(*self._server)
         except OSError:
             return reset(client)
-        link = Link(client, server)
+        link = Link(client, server, number=next(self._numbers))
         if self._is_cut:
             return link.reset()
         self._links.add(link)
@@ -288,17 +296,19 @@ class Proxy:
     ) -> list[asyncio.Task[None]]:
         under_way: asyncio.Queue[tuple[float, Frame]] = asyncio.Queue()
         return [
-            asyncio.create_task(self._take_in(direction, Frames(source, direction), under_way)),
+            asyncio.create_task(self._take_in(direction, link, Frames(source, direction), under_way)),
             asyncio.create_task(self._pass_on(direction, link, under_way, sink)),
         ]
 
     async def _take_in(
-        self, direction: Direction, frames: Frames, under_way: asyncio.Queue[tuple[float, Frame]]
+        self, direction: Direction, link: Link, frames: Frames, under_way: asyncio.Queue[tuple[float, Frame]]
     ) -> None:
         frame = None
         while frame != END:
             frame = await frames.next()
             self._count(direction, frame)
+            if self._observer is not None:
+                self._observer(link.number, frame)
             under_way.put_nowait((self._loop.time() + self._delays[direction], frame))
 
     async def _pass_on(

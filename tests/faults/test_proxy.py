@@ -97,6 +97,16 @@ def test_handshakes_and_partings_are_counted_too(proxy: Proxy) -> None:
     assert proxy.requests["closeSession"] == 1
 
 
+def test_an_observer_is_shown_every_frame_with_its_connection(zookeeper: Server, path: str) -> None:
+    seen: list[tuple[int, str | None]] = []
+    with Proxy(zookeeper.hosts, observer=lambda number, frame: seen.append((number, frame.op))) as proxy:
+        for _ in range(2):
+            with connected(proxy.hosts) as client:
+                client.kazoo.exists(path)
+    asked = [each for each in seen if each[1] in ("connect", "exists")]
+    assert asked == [(1, "connect"), (1, "exists"), (2, "connect"), (2, "exists")]
+
+
 def test_notifications_are_counted_by_type(
     proxy: Proxy, client: Client, direct: KazooClient, path: str
 ) -> None:
