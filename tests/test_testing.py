@@ -3,6 +3,7 @@
 from collections import Counter
 from datetime import timedelta
 
+from shardwright.registry import Create
 from shardwright.runtime.scheduler import Scheduler
 from shardwright.shard import Shard
 from shardwright.testing import Cluster
@@ -143,3 +144,29 @@ def test_a_checkpoint_that_is_too_large_fails_the_run_that_leaves_it_and_nothing
     cluster.advance(seconds=25)
     assert len(said) == 2
     assert "keep what is large elsewhere" in said[0]
+
+
+def test_a_shard_that_is_handed_on_in_the_moment_of_a_request_runs_for_it_all_the_same() -> None:
+    """Its new owner has answered its own request by then, and its old one does not see theirs yet."""
+    cluster = Cluster()
+
+    def one() -> Scheduler:
+        scheduler = Scheduler("memory://")
+        scheduler.add(lambda: None, "job", cron="0 0 0 1 1 ?", time_zone="UTC", shards=2)
+        return scheduler
+
+    def ask() -> None:
+        members = cluster.store.children("/shardwright/job/instances") or ()
+        cluster.store.connect().commit(*(Create(f"/shardwright/job/trigger/{who}") for who in members))
+
+    old = cluster.start(one(), lasting=5.0)
+    ask()
+    cluster.advance(seconds=1)
+    new = cluster.start(one())
+    cluster.advance(seconds=3.9)
+    old.registry.delay(requests=0.5)
+    cluster.advance(seconds=0.3)  # the runs have ended, and the hand-over is on its way
+    ask()
+    cluster.advance(seconds=30)
+    assert [run.item for run in old.runs] == [0, 1, 0]
+    assert [run.item for run in new.runs] == [1]

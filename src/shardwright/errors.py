@@ -4,6 +4,8 @@
     ├── CronError (ValueError)        a schedule that cannot be read: the field and the reason
     ├── ConfigError (ValueError)      a job's settings that cannot be: every fault at once
     ├── JobError (ValueError)         a job that cannot be declared, or is not there: what to do instead
+    ├── RecipeError (ValueError)      a master or a slice that cannot be: what to do instead
+    ├── OperationError (ValueError)   what an operator asked for cannot be done: why, and what could be
     ├── Cancelled                     a run was told to stop, and does (raised by `shard.raise_if_cancelled`)
     ├── MissingExtra (ImportError)    an optional part that is not installed: which one, and how to get it
     └── RegistryError                 the shared registry cannot be used
@@ -33,6 +35,14 @@ class ConfigError(ShardwrightError, ValueError):
 
 class JobError(ShardwrightError, ValueError):
     """A job that cannot be declared, or that is not there."""
+
+
+class RecipeError(ShardwrightError, ValueError):
+    """A service master or a dynamic sharding that cannot take part."""
+
+
+class OperationError(ShardwrightError, ValueError):
+    """What an operator asked for cannot be done."""
 
 
 class Cancelled(ShardwrightError):

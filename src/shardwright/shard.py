@@ -59,8 +59,9 @@ class Shard:
             raise Cancelled(f"{self.job_name}, shard {self.item}: told to stop")
 
     def save(self, checkpoint: str) -> None:
-        """Leave a short text for whoever runs this shard next, should this run not come to its end; it is
-        written soon, under this run's claim or not at all."""
+        """Leave a short text for whoever runs this shard next, whether this run comes to its end or not: save
+        an empty one when there is nothing to go on from. It is written soon, under this run's claim or not
+        at all."""
         check_checkpoint(checkpoint)
         self._save(checkpoint)
 

@@ -3,6 +3,9 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from shardwright.coordination import due, firing
 from shardwright.coordination.claim import Tenure
 from shardwright.coordination.gap import Gap
@@ -230,3 +233,18 @@ def test_a_run_that_was_asked_for_does_not_bring_back_what_java_ran_or_what_is_t
     left: dict[str, Told] = {"~gap": Gap("0/10 * * * * ? UTC", 2, alone=after(25)).text()}
     assert begun(a_comer("all", asked, nodes=left)) == [(30, Source.CATCH_UP)]
     assert begun(a_comer("all", asked, catch_up_max_age="20s")) == [(30, Source.CATCH_UP)]
+
+
+@given(
+    st.sampled_from(["* * * * * ?", "0/7 * * * * ?", "0 0 3 * * ?", "0 0 0 1 1 ?", "0 0 0 1 1 ? 2031"]),
+    st.lists(st.integers(-200_000, 40_000_000), min_size=1, max_size=6),
+)
+def test_wherever_one_looked_before_the_latest_fire_and_the_following_are_found(
+    cron: str, looks: list[int]
+) -> None:
+    schedule = a_view(config={"cron": cron}).schedule
+    assert schedule is not None
+    for moment in map(after, looks):
+        latest = next(iter(due.last_fires(schedule, moment, 1)), None)
+        found = due.span(schedule, moment)
+        assert (found.fire, found.following) == (latest, schedule.next(moment))

@@ -161,7 +161,7 @@ def test_a_take_over_cut_short_is_undone() -> None:
 
 def test_what_was_cut_short_is_handed_over_all_the_same() -> None:
     (step,) = ending.decide(a_runner(Run("3", CUT_SHORT), {**member(B), "~next/0": (B, 2)}, config=ON))
-    assert step.writes[-2:] == (Put("sharding/0/instance", B, 7), Delete("~next/0", 2))
+    assert step.writes[-3:-1] == (Put("sharding/0/instance", B, 7), Delete("~next/0", 2))
 
 
 def test_where_nobody_is_to_run_it_again_a_run_cut_short_has_ended() -> None:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from shardwright.coordination import failover, latch, leader
+from shardwright.coordination import failover, latch, leader, unheard
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.coordination.step import Claim, Create, Delete, Look, Put, Require, Start, Step, do
 from shardwright.coordination.view import Run, Source
@@ -26,6 +26,41 @@ def steps(nodes: dict[str, Told], **view: object) -> list[object]:
 def test_the_shard_of_a_dead_runner_is_put_up_guarded_by_its_cursor() -> None:
     nodes = {**ALONE, **owned(A, B), "sharding/1/running": B}
     assert steps(nodes, cursors={0: None, 1: cursor(at=T, run=LEFT)})[0] == do(
+        Require("~~cursor/1", 3), Delete("sharding/1/running"), Create("leader/failover/items/1")
+    )
+
+
+def test_the_running_shards_of_a_living_member_are_not_read_by_others() -> None:
+    """It looks after them itself: else everybody would read every mark of every fire."""
+    nodes = {**ALONE, **member(B), **owned(A, B), "sharding/0/running": A, "sharding/1/running": B}
+    cursors = {0: cursor(run=Tenure(A, "x", FIRE, "scheduled", 1)), 1: None}
+    view = a_view(nodes, now=T, config=ON, cursors=cursors, unread=["sharding/1/running"], runs={0: Run("x")})
+    assert [*failover.decide(view), *unheard.decide(view)] == []
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {**owned(A, A), **member(B)},
+        {**owned(A, B)},
+        {**owned(A, B), f"~alive/{B}": ""},
+        {**owned(A, JAVA), **member(JAVA)},
+        {**owned(A)},
+    ],
+    ids=["ours", "the dead's", "of one ordered to stop", "Java's", "nobody's"],
+)
+def test_a_running_shard_that_no_other_member_looks_after_is_read(others: dict[str, Told]) -> None:
+    with pytest.raises(Unread) as unread:
+        steps({**ALONE, **others, "sharding/1/running": B}, unread=["sharding/1/running"])
+    assert unread.value.paths == ("/ns/job/sharding/1/running",)
+
+
+def test_a_takers_death_is_seen_to_by_the_owner_if_that_lives() -> None:
+    dead = "10.9.9.9@-@1-z"
+    nodes = {**ALONE, **member(B), **owned(A, B), "sharding/1/running": dead}
+    left = {0: None, 1: cursor(at=T, run=Tenure(dead, "3", FIRE, "failover", 2))}
+    assert steps(nodes, cursors=left) == []
+    assert steps(nodes, cursors=left, me=B)[0] == do(
         Require("~~cursor/1", 3), Delete("sharding/1/running"), Create("leader/failover/items/1")
     )
 

@@ -1,5 +1,6 @@
 """Starting and ending: one transaction each, guarded by the cursor."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from shardwright.coordination import claim, due, ending, failover, firing, leader, sharding, trigger, unheard
@@ -9,6 +10,7 @@ from shardwright.coordination.step import (
     Claim,
     Create,
     Delete,
+    Forbid,
     Forget,
     Look,
     Put,
@@ -17,6 +19,7 @@ from shardwright.coordination.step import (
     Say,
     Start,
     Step,
+    Sure,
     do,
 )
 from shardwright.coordination.view import Run, Source
@@ -163,6 +166,22 @@ def test_what_we_find_we_have_claimed_without_hearing_of_it_is_run() -> None:
     )
 
 
+def test_a_claim_made_after_the_shard_was_a_java_members_is_given_up_unheard() -> None:
+    run = Tenure(A, "4", FIRE, "scheduled", 1)
+    nodes = {**LED, **member(JAVA), **owned(JAVA, B), "sharding/0/running": A}
+    late = replace(cursor(at=T, version=4, run=run), written=2)
+    (step, *_) = unheard.decide(a_view(nodes, now=T, cursors={0: late, 1: None}))
+    given_up = cursor(at=T, last=f"it was {JAVA}'s already").data
+    assert step == do(Put("~~cursor/0", given_up, 4), Delete("sharding/0/running"), then=Sure(0))
+
+
+def test_a_claim_made_before_the_shard_was_a_java_members_is_run() -> None:
+    run = Tenure(A, "4", FIRE, "scheduled", 1)
+    nodes = {**LED, **member(JAVA), **owned(JAVA, B), "sharding/0/running": A}
+    early = replace(cursor(at=T, version=4, run=run), written=0)
+    assert starts(list(unheard.decide(a_view(nodes, now=T, cursors={0: early, 1: None}))))
+
+
 def test_a_mark_of_ours_that_no_claim_explains_goes_or_makes_us_read_the_cursor_again() -> None:
     nodes = {**LED, **owned(A, B), "sharding/0/running": A}
     (step, *_) = unheard.decide(a_view(nodes, now=T, cursors={0: cursor(at=T), 1: None}))
@@ -194,6 +213,7 @@ def test_an_end_tells_the_cursor_takes_the_mark_away_and_hands_the_shard_over() 
             Delete("sharding/0/running"),
             Put("sharding/0/instance", B, 7),
             Delete("~next/0", 2),
+            Forbid(f"trigger/{A}"),  # who gets it may have answered its own request by then
             then=Forget((0,)),
         )
     ]

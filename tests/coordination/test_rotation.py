@@ -2,7 +2,7 @@
 
 from shardwright.coordination import ending, firing, rotation, sharding
 from shardwright.coordination.claim import Cursor, Tenure
-from shardwright.coordination.step import Claim, Create, Delete, Forget, Put, Require, Step, Write
+from shardwright.coordination.step import Claim, Create, Delete, Forbid, Forget, Put, Require, Step, Write
 from shardwright.coordination.view import Run, Source
 
 from .test_firing import FIRE, LED, T, cursor, owned, starts
@@ -158,6 +158,7 @@ def test_the_turn_is_that_of_whoever_is_given_the_shard() -> None:
     assert end(nodes) == [
         Put("sharding/0/instance", B, 7),
         Delete("~next/0", 2),
+        Forbid(f"trigger/{A}"),
         Create("next-job-instance-ip", "10.0.0.2", ephemeral=True),
     ]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from shardwright import coordination, elasticjob
 from shardwright.coordination import settings
-from shardwright.coordination.step import Adopt, Create, Put, Refuse, Reject, Say, Step, do
+from shardwright.coordination.step import Adopt, Create, Put, Refuse, Reject, Require, Say, Step, do
 from shardwright.coordination.view import Nodes, View
 from shardwright.jobs import JobConfig
 from shardwright.registry.tree import Mirror
@@ -50,9 +50,17 @@ def test_a_job_that_says_nothing_of_what_it_runs_is_told_with_the_settings() -> 
     assert list(settings.decide(unsaid)) == [do(Create("config", text()), then=Adopt(text(), of()))]
 
 
-def test_the_registrys_settings_win_over_those_of_our_code() -> None:
-    view = a_member({"config": text(shards=7)}, declared=of(shards=5))
-    assert list(settings.decide(view)) == [do(then=Adopt(text(shards=7), of(shards=7)))]
+def test_the_registrys_settings_win_over_those_of_our_code_which_is_said() -> None:
+    view = a_member({"config": text(shards=7, overwrite=True)}, declared=of(shards=5, parameter="x"))
+    assert list(settings.decide(view)) == [
+        do(then=Adopt(text(shards=7, overwrite=True), of(shards=7, overwrite=True))),
+        do(
+            then=Say(
+                "the registry's settings hold, which differ from this program's in shards, parameter; a "
+                "program that declares the job with overwrite=True replaces them as it starts"
+            )
+        ),
+    ]
 
 
 def test_who_asks_to_overwrite_replaces_other_settings_as_it_starts_guarded_by_their_version() -> None:
@@ -171,5 +179,5 @@ def test_nothing_else_is_decided_before_the_settings_are_agreed_on() -> None:
     changed = a_member({"config": text(shards=9)}, adopted=text())
     assert list(coordination.decide(changed)) == [do(then=Adopt(text(shards=9), of(shards=9)))]
     agreed = list(coordination.decide(a_member({"config": text()}, adopted=text())))
-    assert do(Create("servers/10.0.0.1", "ENABLED")) in agreed
+    assert do(Require(""), Create("servers/10.0.0.1", "ENABLED")) in agreed
     assert any(isinstance(each, Step) and f"~alive/{A}" in [w.path for w in each.writes] for each in agreed)

@@ -3,7 +3,9 @@
 from datetime import timedelta
 
 from shardwright.coordination import leader, sharding, strategies
+from shardwright.coordination.claim import Cursor
 from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Say, Step, Write, do
+from shardwright.registry import Node
 from shardwright.registry.writes import LARGEST, weight
 
 from .views import JAVA, NOW, A, B, Told, a_view, member
@@ -54,8 +56,21 @@ def test_a_joiner_is_given_its_share_and_no_more_moves_than_that() -> None:
     ]
 
 
+def test_with_a_shard_that_is_moved_goes_the_run_that_its_owner_was_asked_for() -> None:
+    """Who gets it may have answered its own request already."""
+    nodes = {**LED_BY_A, **member(B), **owned(A, A), f"trigger/{A}": ""}
+    give = (Forbid("sharding/1/running"), Put("sharding/1/instance", B, 7))
+    assert steps(nodes) == [do(*WARRANT, *give, Create("~owed/1", "1"))]
+    ran = {0: None, 1: Node(Cursor(made=1, asked=1).text(), 3, "", 1, 1)}
+    assert steps(nodes, cursors=ran) == [do(*WARRANT, *give)]
+    dead = {**LED_BY_A, **owned(A, B), f"trigger/{B}": "", "~owed/1": ("1", 4)}
+    give = (Forbid("sharding/1/running"), Put("sharding/1/instance", A, 7))
+    assert steps(dead) == [do(*WARRANT, *give, Put("~owed/1", "1"))]
+
+
 def test_a_disabled_server_and_one_that_drains_keep_nothing_that_is_idle() -> None:
-    moved = do(*WARRANT, Forbid("sharding/1/running"), Put("sharding/1/instance", A, 7))
+    give = (Forbid("sharding/1/running"), Put("sharding/1/instance", A, 7))
+    moved = do(*WARRANT, *give, Forbid(f"trigger/{B}"))
     assert steps({**LED_BY_A, **member(B, "DISABLED"), **owned(A, B)}) == [moved]
     assert steps({**LED_BY_A, **member(B), f"~draining/{B}": "", **owned(A, B)}) == [moved]
 
@@ -64,7 +79,7 @@ def test_for_a_shard_that_runs_the_leader_leaves_word_and_the_idle_ones_move_at_
     nodes = {**LED_BY_A, **member(B), **owned(A, A, A, A), "sharding/3/running": A}
     assert steps(nodes, config={"shards": 4}) == [
         do(*WARRANT, Create("~next/3", B)),
-        do(*WARRANT, Forbid("sharding/2/running"), Put("sharding/2/instance", B, 7)),
+        do(*WARRANT, Forbid("sharding/2/running"), Put("sharding/2/instance", B, 7), Forbid(f"trigger/{A}")),
     ]
 
 

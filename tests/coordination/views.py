@@ -1,6 +1,6 @@
 """Views made by hand: the smallest tree that shows a thing, and who looks at it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from shardwright.coordination import gap
@@ -26,9 +26,11 @@ def a_view(
     now: datetime = NOW,
     config: Mapping[str, object] | None = None,
     cursors: Mapping[int, Node | None] | None = None,
+    unread: Iterable[str] = (),
     **local: object,
 ) -> View:
-    """A view of these nodes; `since` tells when a node came or, where it is not among them, when it went."""
+    """A view of these nodes; `since` tells when a node came or, where it is not among them, when it went;
+    `unread` are those of the job that somebody else has changed."""
     job, own = Mirror("/ns/job"), Mirror("/ns~shardwright/job/watched")
     times = dict(since or {})
     for path, when in times.items():
@@ -52,6 +54,8 @@ def a_view(
     schedule = settings.timetable()
     if gap.NODE not in (nodes or {}):
         own.put(gap.NODE[1:], Node(a_gap(settings, job).text(), 0, "", 1, 1), 0.0)
+    for path in unread:
+        job.stale(path, boot)
     known = dict.fromkeys(range(settings.shards)) if cursors is None else cursors
     return View(
         Nodes(job, own),

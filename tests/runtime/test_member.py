@@ -231,3 +231,15 @@ def test_fires_go_on_after_the_clock_was_set_back_before_any_was_run() -> None:
     alone.clock.set_wall(alone.clock.wall() - timedelta(hours=1))
     alone.advance(20)
     assert alone.runs
+
+
+def test_a_job_that_is_removed_while_a_mark_of_it_is_mended_does_not_come_back() -> None:
+    alone = Alone()
+    alone.advance(9.5)
+    operator = alone.store.connect(namespace="/ns")
+    alone.registry.delay(requests=1.0)
+    operator.commit(Delete(f"{ROOT}/sharding/0/running"))
+    alone.settle()
+    operator.commit(Delete(ROOT, recursive=True))
+    alone.advance(5)
+    assert ROOT not in alone.store.nodes

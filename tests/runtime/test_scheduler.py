@@ -13,8 +13,7 @@ import pytest
 
 from shardwright import JobError, Scheduler, Shard
 from shardwright.registry import Delete, connect
-from shardwright.runtime import process
-from shardwright.runtime import scheduler as module
+from shardwright.runtime import hub, supervisor
 from tests.zookeeper_server import Server
 
 PATIENCE = 20.0
@@ -193,6 +192,11 @@ def test_mistakes_are_told_in_words() -> None:
     with pytest.raises(JobError, match="must take the shard or nothing"):
         scheduler.add(lambda one, two: None, "two")
 
+    with pytest.raises(JobError, match=r"write @scheduler.job\(…\) with brackets"):
+
+        @scheduler.job  # type: ignore[arg-type]
+        def bare() -> None: ...
+
     async def soon() -> None: ...
 
     with pytest.raises(JobError, match="is a coroutine, which is not run yet"):
@@ -205,18 +209,18 @@ def test_mistakes_are_told_in_words() -> None:
 def test_a_reactor_that_hangs_is_given_up_and_made_anew(
     url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(process, "HUNG", 0.3)
+    monkeypatch.setattr(hub, "HUNG", 0.3)
     seen, release = Seen(), threading.Event()
     scheduler = Scheduler(url)
     scheduler.add(seen, "job", cron=EVERY_SECOND)
     with scheduler:
         seen.wait(lambda shards: len(shards) >= 1)
-        stuck = scheduler._process
+        stuck = scheduler._supervisor.inside
         assert stuck is not None
         count = len(seen.shards)
         stuck.reactor.post(lambda: assert_(release.wait(PATIENCE)))
         seen.wait(lambda shards: len(shards) >= count + 2)
-        assert scheduler._process is not stuck
+        assert scheduler._supervisor.inside is not stuck
         release.set()
     assert "it is stuck here" in caplog.text
 
@@ -227,9 +231,10 @@ def test_one_whose_inside_fails_again_and_again_ends_loudly(monkeypatch: pytest.
     scheduler = Scheduler("memory://fails")
     scheduler.start()
     over = scheduler._over
-    for _ in range(module.RESTARTS + 1):
-        assert scheduler._process is not None
-        scheduler._mend(scheduler._generation, RuntimeError("broken"))
+    inside = scheduler._supervisor
+    for _ in range(supervisor.RESTARTS + 1):
+        assert inside.inside is not None
+        inside.mend(inside._generation, RuntimeError("broken"))
     assert over.is_set()
     assert isinstance(scheduler.failure, RuntimeError)
     assert told == [signal.SIGTERM]

@@ -336,6 +336,8 @@ class JavaMember:
         self.dead = False
         self.stopped = False
         """Told by the deletion of its node to stop, for ever: only a restart brings it back."""
+        self.awaits_quiet = False
+        """It leads, or did when it last looked, and waits for a moment in which no shard runs."""
         self._store = store
         self._ip = me.partition("@-@")[0]
         self._began, self._ended = began, ended
@@ -602,8 +604,10 @@ class JavaMember:
         if not (yield from self._is_leader_at_last()):
             yield from self._await_sharding()
             return
+        self.awaits_quiet = True
         while (yield from self._any_running(range(self.config.shards))):
             yield self._zk.sleep(POLL)
+        self.awaits_quiet = False
         yield from self._zk.direct("config")
         yield from self._zk.write_ephemeral(PROCESSING, "")
         yield from self._forget_owners()

@@ -1,15 +1,37 @@
 """What can go wrong, and what operators do: each by its name, each told how much of it there is by chance."""
 
+import random
 from collections.abc import Callable
+from typing import Protocol
 
 from shardwright import elasticjob
+from shardwright.clock import HandClock
 from shardwright.coordination import leader
 from shardwright.registry import Create, Delete, Put
+from shardwright.registry.memory import MemoryRegistry
 
-from .java import JavaMember
 from .world import NONSENSE, ROOT, Process, World
 
 Nemesis = Callable[[World, Process], None]
+
+
+class Scene(Protocol):
+    """Where something goes wrong with a process or its connection, whatever the process does."""
+
+    clock: HandClock
+    random: random.Random
+
+
+class Victim(Protocol):
+    paused: bool
+    dead: bool
+
+    @property
+    def registry(self) -> MemoryRegistry: ...
+
+
+class Slowed(Victim, Protocol):
+    slow: bool
 
 
 def crash(world: World, process: Process) -> None:
@@ -24,9 +46,7 @@ def crash_all(world: World, process: Process) -> None:
         world.join()
 
 
-def pause(
-    world: World, process: Process | JavaMember, lengths: tuple[float, ...] = (1.0, 6.0, 15.0, 40.0)
-) -> None:
+def pause(world: Scene, process: Victim, lengths: tuple[float, ...] = (1.0, 6.0, 15.0, 40.0)) -> None:
     """Stop a process, and let it go on without knowing."""
     if process.paused:
         return
@@ -41,9 +61,7 @@ def pause(
     world.clock.at(world.clock.boot() + world.random.choice(lengths), go_on)
 
 
-def cut(
-    world: World, process: Process | JavaMember, lengths: tuple[float, ...] = (0.5, 2.0, 9.0, 30.0)
-) -> None:
+def cut(world: Scene, process: Victim, lengths: tuple[float, ...] = (0.5, 2.0, 9.0, 30.0)) -> None:
     """Cut a process off; what it has sent may arrive all the same."""
     process.registry.disconnect(lose_requests=world.random.random() < 0.5)
     world.clock.at(
@@ -52,15 +70,15 @@ def cut(
     )
 
 
-def lose_reply(world: World, process: Process) -> None:
+def lose_reply(world: Scene, process: Victim) -> None:
     process.registry.lose_reply()
 
 
-def expire(world: World, process: Process) -> None:
+def expire(world: Scene, process: Victim) -> None:
     process.registry.expire()
 
 
-def slow(world: World, process: Process) -> None:
+def slow(world: Scene, process: Slowed) -> None:
     """A slow link, or a follower that lags behind."""
     requests, answers = world.random.choice([0.0, 0.2, 3.0]), world.random.choice([0.0, 0.3, 2.0])
     process.registry.delay(requests=requests, answers=answers)

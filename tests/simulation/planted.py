@@ -4,7 +4,7 @@ Some take a guard, or a part, out of what was decided; some forget a question; s
 deciding's bidding.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -167,16 +167,16 @@ class EffectBeforeClaim(Member):
 class SameNameAgain(Member):
     """Comes back from a lost session as who it was before."""
 
-    def _begin(self, session: str) -> None:
+    def _begin(self) -> None:
         before = self.me
-        super()._begin(session)
+        super()._begin()
         self.me = before or self.me
 
 
 class BelievesOldAnswers(Member):
     """Takes the answer to what it asked in an earlier session for one in this."""
 
-    def _answered(self, step: Step, writes: list[Write], session: str, outcome: Outcome) -> None:
+    def _answered(self, step: Step, writes: Sequence[Write], session: str, outcome: Outcome) -> None:
         super()._answered(step, writes, self._session, outcome)
 
     def _holds(self) -> bool:

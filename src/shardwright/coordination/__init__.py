@@ -5,6 +5,7 @@ concept: the nodes it keeps, the questions one can ask of them, and what it deci
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from . import (
     barrier,
@@ -21,7 +22,7 @@ from . import (
     tidying,
     unheard,
 )
-from .step import Look, Step, Stop
+from .step import Create, Forbid, Look, Require, Step, Stop
 from .view import View
 
 #: In this order: tell what ended, be known, have a leader, have an assignment, rescue, call, find what
@@ -30,8 +31,23 @@ CONCEPTS = (ending, server, instance, leader, gap, tidying, sharding, failover, 
 
 
 def decide(view: View) -> Iterator[Step | Look]:
-    """All that the job asks of this process at this moment; before anything, that its settings are
-    agreed, and when nothing else is to be done, to leave if we are to."""
+    """All that the job asks of this process at this moment."""
+    for each in _decide(view):
+        yield reviving_nothing(each) if isinstance(each, Step) else each
+
+
+def reviving_nothing(step: Step) -> Step:
+    """The step, relying on something of the job that is there. One that is being removed goes bit by bit in
+    our eyes, and what is made below it, with all that this stands on, would bring it back."""
+    theirs = [write for write in step.writes if write.path[:1] != "~"]
+    makes = any(isinstance(write, Create) for write in theirs)
+    relies = any(not isinstance(write, Create | Forbid) or write.path == settings.ROOT for write in theirs)
+    return replace(step, writes=(Require(settings.ROOT), *step.writes)) if makes and not relies else step
+
+
+def _decide(view: View) -> Iterator[Step | Look]:
+    """Before anything, that its settings are agreed, and when nothing else is to be done, to leave if we are
+    to."""
     yield from settings.decide(view)
     if not settings.agreed(view):
         return

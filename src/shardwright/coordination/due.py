@@ -9,6 +9,7 @@ or one after the other, the oldest first (`all`).
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ..schedule import Schedule
@@ -64,9 +65,46 @@ def fires(view: View, items: list[int]) -> dict[int, datetime]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A time between two fires."""
+
+    since: datetime
+    fire: datetime | None
+    """The fire it begins with, in UTC; None if there was none for years."""
+    following: datetime | None
+    """The one it ends with, in the schedule's zone."""
+
+    def holds(self, moment: datetime) -> bool:
+        return self.since <= moment and (self.following is None or moment < self.following.astimezone(UTC))
+
+
+#: Where each schedule was found to be last: most looks find it there again, or in the span after.
+_spans: dict[Schedule, Span] = {}
+_SPANS_KEPT = 20_000
+
+
+def span(schedule: Schedule, moment: datetime) -> Span:
+    """Between which fires a moment lies; a moment that is one begins its span."""
+    found = _spans.get(schedule)
+    if found is not None and found.holds(moment):
+        return found
+    if found is not None and found.following is not None and moment >= found.since:
+        fire = found.following.astimezone(UTC)
+        found = Span(fire, fire, schedule.next(found.following))
+    if found is None or not found.holds(moment):
+        fires = last_fires(schedule, moment, 1)
+        fire = fires[0] if fires else moment
+        found = Span(fire, fire if fires else None, schedule.next(fire))
+    if len(_spans) >= _SPANS_KEPT:
+        _spans.clear()
+    _spans[schedule] = found
+    return found
+
+
 def latest(schedule: Schedule, until: datetime) -> datetime | None:
     """The last fire up to a moment, in UTC: how a zone tells it is no part of its identity."""
-    return next(iter(last_fires(schedule, until, 1)), None)
+    return span(schedule, until).fire
 
 
 def last_fires(
@@ -154,6 +192,6 @@ def why(view: View, item: int, fire: datetime) -> Source:
 
 def next_look(view: View) -> Iterator[Look]:
     early = ahead(view)
-    fire = view.schedule.next(view.now + early) if view.schedule is not None else None
+    fire = span(view.schedule, view.now + early).following if view.schedule is not None else None
     if fire is not None:
         yield Look(view.boot + (fire - early - view.now).total_seconds(), f"fires at {fire.isoformat()}")

@@ -8,7 +8,7 @@ job wants that, it is put up for somebody else.
 from collections.abc import Iterator
 from itertools import chain
 
-from . import claim, due, failover, rotation, sharding, trigger
+from . import claim, due, failover, request, rotation, sharding
 from .step import Delete, Forget, Put, Step, Write, do, portions
 from .view import View
 
@@ -46,7 +46,8 @@ def hand_over(view: View, item: int) -> Iterator[Write]:
         heir = view.tree.get(word) or ""
         yield Put(owner, heir, view.tree.version(owner))
         yield Delete(word, view.tree.version(word))
+        yield from request.heard(view, view.me)
     passed = list(rotation.pass_on(view, heir)) if item == 0 else []
     yield from passed
     if heir is not None or passed:
-        yield from trigger.pass_on(view, item)
+        yield from request.pass_on(view, item, view.me)

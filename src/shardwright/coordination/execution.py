@@ -5,7 +5,7 @@
                              else ephemeral
     sharding/<i>/disabled    persistent                          an operator's: this shard is left out
 
-A mark whose runner is dead is an orphan: whoever sees it first puts the shard up for failover.
+A mark whose runner is dead is an orphan: who looks after the shard puts it up for failover.
 """
 
 from collections.abc import Iterable, Iterator
@@ -43,14 +43,18 @@ def runner(view: View, item: int) -> str | None:
     return None if instance.dead(view, who) else who
 
 
-def orphans(view: View) -> Iterator[tuple[int, str]]:
-    """Shards whose runner died over them, with that runner."""
-    candidates = marked(view)
-    view.tree.need(map(running_node, candidates))
-    for item in candidates:
-        who = view.tree.get(running_node(item)) or ""
-        if instance.dead(view, who):
-            yield item, who
+def runners(view: View, items: Iterable[int]) -> dict[int, str]:
+    """Of these shards, those that somebody alive runs now, each with who does."""
+    some = list(items)
+    view.tree.need(map(running_node, some))
+    return {item: who for item in some if (who := runner(view, item)) is not None}
+
+
+def orphans(view: View, items: Iterable[int]) -> list[int]:
+    """Of these shards, those whose runner died over them."""
+    candidates = [item for item in items if running_node(item) in view.tree]
+    alive = runners(view, candidates)
+    return [item for item in candidates if item not in alive]
 
 
 def begin(view: View, items: Iterable[int]) -> Iterator[Write]:

@@ -5,10 +5,11 @@
     sharding/<i>/failover        ephemeral     who has taken it over
     sharding/<i>/failovering     persistent    the same, outliving a taker that dies over it, too
 
-Whoever sees first that a runner died puts its shards up, those it had taken over itself as well as its
-own. Idle members take them, the lowest first, under the latch that Java's take them under too; taking
-over and starting are one transaction, so nobody dies in between, and the run is of the taken shard and
-nothing else.
+When a runner dies its shards are put up, those it had taken over itself as well as its own, by whoever looks
+after them: their owner, who knows its own marks and so need not read them at every fire, or where that is
+dead itself, or Java, by anybody who sees it. Idle members take them, the lowest first, under the latch that
+Java's take them under too; taking over and starting are one transaction, so nobody dies in between, and the
+run is of the taken shard and nothing else.
 """
 
 from collections.abc import Iterator
@@ -59,13 +60,13 @@ def decide(view: View) -> Iterator[Step | Look]:
     yield from put_up(view)
     if view.config.failover and not wanted(view):
         yield from take_down(view)
-    item = next(iter(waiting(view)), None) if wanted(view) and may_take(view) else None
-    if item is None:
+    up = waiting(view)
+    if not (up and wanted(view) and may_take(view)):
         yield from latch.withdraw(view, LATCH)
-    elif taken_up_since(view, item):
-        yield do(claim.unmoved(view, item), Delete(waiting_node(item)))
+    elif taken_up_since(view, up[0]):
+        yield do(claim.unmoved(view, up[0]), Delete(waiting_node(up[0])))
     else:
-        yield from stand_in_line(view, item)
+        yield from stand_in_line(view, up[0])
 
 
 def stand_in_line(view: View, item: int) -> Iterator[Step | Look]:
@@ -84,7 +85,7 @@ def stand_in_line(view: View, item: int) -> Iterator[Step | Look]:
 
 def put_up(view: View) -> Iterator[Step | Look]:
     """Turn what the dead left into what can be taken."""
-    orphaned = [item for item, _ in execution.orphans(view)]
+    orphaned = execution.orphans(view, looked_after(view))
     view.cursors.need(orphaned)
     for item in orphaned:
         mark = execution.running_node(item)
@@ -98,6 +99,23 @@ def put_up(view: View) -> Iterator[Step | Look]:
         if item in view.items:
             yield from look_after_taker(view, item)
     yield from put_up_unmarked(view)
+
+
+def looked_after(view: View) -> list[int]:
+    """The running shards that are ours to look after: our own, and those whose owner does not."""
+    owners = sharding.owners(view)
+    return [item for item in execution.marked(view) if not _minds(view, owners.get(item, instance.NOBODY))]
+
+
+def _minds(view: View, owner: str) -> bool:
+    """Whether this is somebody else who looks after what it owns: one of us, alive, and not ordered to
+    stop."""
+    return (
+        owner != view.me
+        and instance.is_python(owner)
+        and instance.node(owner) in view.tree
+        and not instance.dead(view, owner)
+    )
 
 
 def wanted(view: View) -> bool:
@@ -194,7 +212,7 @@ def may_take(view: View) -> bool:
         return False
     if not view.local.runs:
         return True
-    at_work = {view.me, *(execution.runner(view, item) for item in execution.marked(view))}
+    at_work = {view.me, *execution.runners(view, execution.marked(view)).values()}
     return all(who in at_work for who in server.workers(view))
 
 

@@ -72,7 +72,7 @@ def _newborn(gap: Gap) -> dict[int, datetime]:
     return found
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=20_000)  # one for each job, as a rule
 def read(text: str) -> Gap | None:
     """What the node says; None if that makes no sense, and it is written anew."""
     try:

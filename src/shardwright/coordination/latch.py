@@ -9,15 +9,30 @@ it is, so that a place whose making was never confirmed is found again and is ou
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from .step import Create, Delete, Effect, Look, Step, Write, do
-from .view import View
 
 #: How long each gives the one before it in ElasticJob's order, so that a fleet does not stampede.
 TURN = 0.05
 
 _OURS = uuid.UUID("5f1d1c5e-6c0a-4f0e-9f5b-2f5d0f0c3a10")
+
+
+class Nodes(Protocol):
+    def children(self, path: str) -> Sequence[str]: ...
+
+
+class View(Protocol):
+    """What standing in line takes: who we are, the nodes, and the time."""
+
+    @property
+    def me(self) -> str: ...
+    @property
+    def tree(self) -> Nodes: ...
+    @property
+    def boot(self) -> float: ...
 
 
 def place(view: View, latch: str) -> str:

@@ -62,6 +62,8 @@ def decide(view: View) -> Iterator[Step | Look]:
         yield publish(view)
     elif not agreed(view):
         yield adopt(view)
+        if first:
+            yield from tell_difference(view)
 
 
 def replaces(view: View) -> bool:
@@ -72,6 +74,22 @@ def replaces(view: View) -> bool:
         return parse(view.tree.get(NODE) or "", job=view.config.name) != declared(view)
     except ConfigError:
         return True
+
+
+def tell_difference(view: View) -> Iterator[Step]:
+    """Whoever has changed a setting in the code, and sees no effect, should know why."""
+    try:
+        held = dict(parse(view.tree.get(NODE) or "", job=view.config.name))
+    except ConfigError:
+        return
+    names = [name for name, value in declared(view) if value != held[name] and name != "overwrite"]
+    if names:
+        yield do(
+            then=Say(
+                f"the registry's settings hold, which differ from this program's in {', '.join(names)}; "
+                f"a program that declares the job with overwrite=True replaces them as it starts"
+            )
+        )
 
 
 def publish(view: View) -> Step:

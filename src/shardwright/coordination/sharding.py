@@ -21,7 +21,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from . import claim, due, execution, instance, leader, server, strategies
+from . import claim, due, execution, instance, leader, request, server, strategies
 from .step import Create, Delete, Forbid, Look, Put, Require, Say, Step, Write, do, portions
 from .view import View, number, once
 
@@ -129,7 +129,7 @@ def decide(view: View) -> Iterator[Step | Look]:
     moves = {item: who for item, who in want.items() if now.get(item) != who}
     if _TROUBLE in view.answers:
         yield do(then=Say(str(view.answers[_TROUBLE])))
-    held = {item: runner for item in moves if (runner := execution.runner(view, item)) is not None}
+    held = execution.runners(view, moves)
     idle = {item: who for item, who in moves.items() if execution.running_node(item) not in view.tree}
     yield from leave_word(view, {item: want[item] for item in held}, want)
     yield from clear_surplus(view)
@@ -203,10 +203,14 @@ def settle_with_java(view: View, items: Iterable[int], now: Mapping[int, str]) -
 def move(view: View, idle: Mapping[int, str], now: Mapping[int, str], *, done: bool) -> Step:
     """Give these shards to their new owners, as many at a time as the registry takes."""
     cursors = settle_with_java(view, idle, now)
-    batch = next(
-        portions(view, {item: [*_give(view, item, who), *cursors[item]] for item, who in idle.items()})
-    )
-    flags: list[Write] = []
+    ours = {item: owner for item in idle if (owner := now.get(item)) and instance.is_python(owner)}
+    owing = request.take_along(view, ours)
+    writes = {
+        item: [*_give(view, item, who), *cursors[item], *owing.get(item, ())] for item, who in idle.items()
+    }
+    batch = next(portions(view, writes))
+    losers = sorted({ours[item] for item in batch if item in ours and not instance.dead(view, ours[item])})
+    flags: list[Write] = [guard for who in losers for guard in request.heard(view, who)]
     if len(batch) < len(idle) and PROCESSING not in view.tree:
         flags.append(Create(PROCESSING, ephemeral=True))
     if len(batch) == len(idle):
@@ -251,8 +255,9 @@ def _is_stale(view: View, item: int, want: Mapping[int, str]) -> bool:
 
 
 def clear_surplus(view: View) -> Iterator[Step]:
-    idle = [item for item in surplus(view) if execution.runner(view, item) is None]
-    gone: dict[int, list[Write]] = {item: list(_clear(view, item)) for item in idle}
+    left = surplus(view)
+    held = execution.runners(view, left)
+    gone: dict[int, list[Write]] = {item: list(_clear(view, item)) for item in left if item not in held}
     for part in portions(view, gone):
         yield do(*leader.warrant(view), *chain.from_iterable(part.values()))
 

@@ -43,22 +43,28 @@ __all__ = [
 ]
 
 
+class Effect:
+    """What is done in this process once the writes it stands on have landed."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Say:
+class Say(Effect):
     """Tell the operator, once."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Effect):
     """Take the job off this process and cancel what runs of it; others go on."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class Start(Effect):
     """Run these shards here, under the number of this step's commit: the claim's, or a later one where the
     claim was found again."""
 
@@ -78,26 +84,26 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Forget:
+class Forget(Effect):
     """The end of these shards' runs has been told."""
 
     items: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Reread:
+class Reread(Effect):
     """Our idea of these shards' cursors is old: read them again."""
 
     items: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(Effect):
     """We have handed everything over and are gone from the registry."""
 
 
 @dataclass(frozen=True, slots=True)
-class Adopt:
+class Adopt(Effect):
     """Work by these settings from now on."""
 
     text: str
@@ -105,7 +111,7 @@ class Adopt:
 
 
 @dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(Effect):
     """The registry's settings make no sense: go on by those we have, and say so."""
 
     text: str
@@ -113,35 +119,35 @@ class Reject:
 
 
 @dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(Effect):
     """This process cannot be in the job at all."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Sure:
+class Sure(Effect):
     """No claim of ours on this shard can land any more of which we have not heard."""
 
     item: int
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Effect):
     """These shards' checkpoints are written."""
 
     texts: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
+class Go(Effect):
     """These shards were held until all were claimed: they begin now."""
 
     items: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class CallHook:
+class CallHook(Effect):
     """Call a hook for a fire, once for all its shards."""
 
     round: str
@@ -149,28 +155,10 @@ class CallHook:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class Called(Effect):
     """That a hook was called has been told."""
 
     round: str
-
-
-Effect = (
-    Say
-    | Stop
-    | Start
-    | Forget
-    | Reread
-    | Leave
-    | Adopt
-    | Reject
-    | Refuse
-    | Sure
-    | Saved
-    | Go
-    | CallHook
-    | Called
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Unheard: shards that are claimed for us and do not run here. The answer to a claim was lost, or came
-when we may have been given up. The cursor knows: a claim of ours is run now, however late; a mark without
-one goes."""
+when we may have been given up, or when the shard may have been somebody else's. The cursor knows: a claim
+of ours is run now, however late, unless the shard was a Java member's before; a mark without one goes."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,11 @@ def take_up(view: View) -> Iterator[Step]:
     view.cursors.need(candidates)
     for item in candidates:
         run = claim.cursor(view, item).run
-        if run is not None and run.by == view.me:
+        if run is not None and run.by == view.me and given_to_java_before(view, item, run):
+            why = f"it was {sharding.owners(view)[item]}'s already"
+            mark = [Delete(execution.running_node(item))] if item in marked else []
+            yield do(claim.give_up(view, item, why), *mark, then=Sure(item))
+        elif run is not None and run.by == view.me:
             guards = (Require(instance.alive_node(view.me)), claim.unmoved(view, item))
             yield do(*guards, then=Start((again(view, item, run),)))
         elif item in marked:
@@ -35,8 +39,19 @@ def take_up(view: View) -> Iterator[Step]:
             yield do(claim.put(view, item, claim.cursor(view, item)), then=Sure(item))
 
 
+def given_to_java_before(view: View, item: int, run: claim.Tenure) -> bool:
+    """Whether the shard was a Java member's when we claimed it as ours: that one has run the fire, or will. A
+    Java leader makes owners' nodes anew, so that their versions do not guard a claim made on an old view."""
+    owner, cursor = sharding.owners(view).get(item), view.cursors.node(item)
+    if run.source == Source.FAILOVER.value or owner is None or instance.is_python(owner) or cursor is None:
+        return False
+    return view.tree.node(sharding.owner_node(item)).made < cursor.written
+
+
 def _is_mine(view: View, item: int) -> bool:
-    return view.tree.get(execution.running_node(item)) == view.me
+    """We know a mark of ours without reading it, unless it is one whose making we have not heard of."""
+    mark = execution.running_node(item)
+    return (view.tree.get if item in view.local.unsure else view.tree.known)(mark) == view.me
 
 
 def again(view: View, item: int, run: claim.Tenure) -> Claim:

@@ -8,7 +8,7 @@ cursors, `~~cursor/<i>`, which are asked of `view.cursors`.
 
     ~alive ~draining     instance      ~term      leader      ~gap        gap
     ~next                sharding      ~empty     tidying     ~barrier    milestone, barrier
-    ~~cursor             claim         ~owed      trigger
+    ~~cursor             claim         ~owed      request
 """
 
 import functools
@@ -61,6 +61,9 @@ class Nodes:
 
     def get(self, path: str) -> str | None:
         return self._own.get(path[1:]) if path[:1] == "~" else self._job.get(path)
+
+    def known(self, path: str) -> str | None:
+        return self._own.known(path[1:]) if path[:1] == "~" else self._job.known(path)
 
     def node(self, path: str) -> Node:
         return self._own.node(path[1:]) if path[:1] == "~" else self._job.node(path)

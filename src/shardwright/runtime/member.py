@@ -1,14 +1,9 @@
-"""A member: one job in this process, from looking to having it done.
-
-A turn looks at the job, decides, and sends what was decided; until every answer is back there is no other
-turn. Nothing here waits or sleeps: whoever drives the member calls `turn` when the registry has news,
-when a run has ended, and at the time it asks for. The same turns are driven by a thread in production and
-by a seeded clock in simulation.
-"""
+"""A member: one job in this process. How it takes turns is said in `turns`; here is what a job has of its
+own: its settings, its cursors, its runs and hooks, and what is done about them."""
 
 import logging
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TypeVar
@@ -21,6 +16,7 @@ from ..coordination.step import (
     Called,
     CallHook,
     Claim,
+    Effect,
     Forget,
     Go,
     Leave,
@@ -37,29 +33,21 @@ from ..coordination.step import (
 )
 from ..coordination.view import Call, Cursors, Hooks, Local, Nodes, Run, View
 from ..jobs import JobConfig
-from ..registry import Create, Landed, Node, Outcome, Put, Refused, Registry, Tree, Unknown, Unread, Write
+from ..registry import Create, Node, Outcome, Put, Refused, Registry, Require, Tree, Unknown, Write
 from ..shard import check_checkpoint
+from .turns import Turns
 
 log = logging.getLogger(__name__)
 
-#: After a refusal that no news explains: how long until the next look, at first and at most.
-BACK_OFF, BACK_OFF_MOST = 0.05, 2.0
-
 #: How many characters are kept of how a run ended.
 LONGEST_OUTCOME = 1000
-
-#: By how many seconds the registry's time may be told differently without having been set.
-JUMP = 0.5
-
-#: How many sentences are remembered, so that each is said once.
-SAID = 1000
 
 Work = Callable[[Claim, int], None]
 RunEffect = Start | Go | CallHook | Forget | Saved | Called | Sure | Reread
 T = TypeVar("T")
 
 
-class Member:
+class Member(Turns):
     """One job in this process.
 
     `work` is called to run a claimed shard under the number of its claim; it must return at once, and
@@ -67,8 +55,7 @@ class Member:
     claim went with our session, or we were ordered to stop. `call` is called to call a hook for a fire, and
     `called` must be when that is over.
 
-    `slots` says how many more shards could start at once. `wake` is called whenever a turn is worth taking;
-    `commit` sends writes, in whatever company, in the registry's stead.
+    `slots` says how many more shards could start at once.
 
     `config` is what our own code asks for; `settings` are those that hold, once they are agreed.
     """
@@ -90,78 +77,31 @@ class Member:
         decide: Callable[[View], Iterable[Step | Look]] = coordination.decide,
         chance: random.Random | None = None,
     ) -> None:
-        self.config = config
-        self.settings = config
-        self.local = Local(hooks=hooks or Hooks())
-        self.me = ""
-        self.left = False
-        self.refused: str | None = None
-        """Why we cannot be in the job at all."""
-        self.on_left: Callable[[], None] = lambda: None
-        """Called when we have left, or were refused."""
-        self._registry = registry
-        self._identity, self._work, self._cancel, self._decide = identity, work, cancel, decide
-        self._call, self._kind, self._slots, self._wake = call, kind, slots, wake
-        self._commit = commit or registry.commit
-        self._chance = chance or random.Random()  # noqa: S311 - spreads load, guards nothing
         namespace = registry.namespace
         self._root = f"{namespace}/{config.name}"
         self._own_root = f"{namespace}~shardwright/{config.name}"
         self._job: Tree = registry.mirror(self._root)
         self._own: Tree = registry.mirror(f"{self._own_root}/watched")
+        super().__init__(
+            config.name, registry, (self._job, self._own), wake=wake, commit=commit, chance=chance
+        )
+        self.config = config
+        self.settings = config
+        self.local = Local(hooks=hooks or Hooks())
+        self.me = ""
+        self.refused: str | None = None
+        """Why we cannot be in the job at all."""
+        self.on_left: Callable[[], None] = lambda: None
+        """Called when we have left, or were refused."""
+        self._identity, self._work, self._cancel, self._decide = identity, work, cancel, decide
+        self._call, self._kind, self._slots = call, kind, slots
         self._schedule = config.timetable()
-        self._session = ""
         self._cursors: dict[int, Node | None] = {}
         self._learned: dict[int, float] = {}
-        self._under_way = 0
-        self._restless = True
-        self._seen = (-1, -1)
-        self._look_at: float | None = None
-        self._refusals = 0
-        self._said: set[str] = set()
-        self._news: tuple[int, int] = (-1, -1)
         self._held: dict[int, tuple[Claim, int]] = {}
         self._asking: list[Callable[[View | None], bool]] = []
-        self._failure: Exception | None = None
-        self._time: float | None = None
-        for tree in (self._job, self._own):
-            tree.watchers.append(wake)
 
-    # -- what drives it -----------------------------------------------------------------------------
-
-    def due(self) -> float | None:
-        """The boot clock at which to take a turn although nothing happened."""
-        return self._look_at
-
-    def turn(self) -> bool:
-        """Look, decide, and send, unless nothing has changed since the last look; whether we looked."""
-        if self._failure is not None:
-            raise self._failure
-        session = self._registry.session()
-        if session is None or self._under_way or self.left or not (self._job.synced and self._own.synced):
-            return False
-        if session.id != self._session:
-            self._begin(session.id)
-        now = self._registry.clock.boot()
-        seen = (self._job.changes, self._own.changes)
-        waits = self._look_at is None or now < self._look_at
-        if seen == self._seen and not self._again and waits and not self._clock_was_set():
-            return False
-        self._seen, self._again, self._look_at = seen, False, None
-        self._time = self._ahead()
-        try:
-            view = self._view()
-            decided = list(self._decide(view))
-            self._answer(view)
-        except Unread as unread:
-            self._read(unread.paths)
-            return True
-        for each in decided:
-            if isinstance(each, Look):
-                self._look_at = each.at if self._look_at is None else min(self._look_at, each.at)
-            else:
-                self._perform(each)
-        return True
+    # -- what happens to it -------------------------------------------------------------------------
 
     def finished(self, item: int, attempt: str, outcome: str) -> None:
         """A run is over; ignored where it is not one of ours any more, or was over before."""
@@ -228,58 +168,37 @@ class Member:
 
     def recover(self) -> None:
         """After a turn has failed: forget what may be half known, and look again."""
-        self._failure = None
         self._cursors.clear()
-        self._again = True
+        super().recover()
 
     def lose_lease(self) -> None:
         """The registry may have given us up: what runs is told to stop, unless the job wants it to go on."""
         if self.settings.lease_lost == "stop":
             self._cancel_all()
 
-    def close(self) -> None:
-        """Keep no mirrors any longer."""
-        for tree in (self._job, self._own):
-            tree.watchers.clear()
-            self._registry.forget(tree)
-
-    @property
-    def _again(self) -> bool:
-        """Whether to look although nothing is new in the registry."""
-        return self._restless
-
-    @_again.setter
-    def _again(self, again: bool) -> None:
-        self._restless = again
-        if again:
-            self._wake()
-
-    def _clock_was_set(self) -> bool:
-        """Whether the registry's time of day has jumped: what we were to look at by the boot clock may be due
-        now."""
-        return self._time is not None and abs(self._ahead() - self._time) > JUMP
-
-    def _ahead(self) -> float:
-        """By how much the registry's time of day is ahead of the boot clock."""
-        return self._registry.now().timestamp() - self._registry.clock.boot()
-
     # -- looking ------------------------------------------------------------------------------------
 
-    def _begin(self, session: str) -> None:
+    def _begin(self) -> None:
         """A new session: we are somebody else now, and what ran before is no longer ours."""
-        self._session = session
         self.me = self._identity()
         self._cursors.clear()
         self._cancel_all()
         self._held.clear()
         self.local = replace(self.local, runs={}, calls={}, unsure=frozenset(), since=self._registry.now())
-        self._again = True
+
+    def _decide_now(self) -> list[Step | Look]:
+        view = self._view()
+        decided = list(self._decide(view))
+        self._answer(view)
+        return decided
 
     def _view(self) -> View:
         now = self._registry.now()
         if now < self.local.since:
             # The registry's clock was set back: we have been there all the time.
             self.local = replace(self.local, since=now)
+        if self._slots() != self.local.slots:
+            self.local = replace(self.local, slots=self._slots())
         return View(
             Nodes(self._job, self._own),
             self.me,
@@ -289,39 +208,17 @@ class Member:
             self.settings,
             self._schedule,
             Cursors(f"{self._own_root}/cursor", self._cursors, self._learned),
-            replace(self.local, slots=self._slots()),
+            self.local,
             self.config,
             self._kind,
             self._registry.clock.wall(),
             self._registry.largest // 2,
         )
 
-    def _read(self, paths: Iterable[str], *, fresh: bool = False) -> None:
-        """Read, and look again when it is known; if asked for `fresh`, only if it tells us something new."""
-        session = self._session
-        self._under_way += 1
-
-        def done(answer: "Future[dict[str, Node | None]]") -> None:
-            self._under_way -= 1
-            self._again = self._again or not fresh
-            if answer.exception() is None and session == self._session:
-                for path, node in answer.result().items():
-                    item = self._item_of(path)
-                    if item is not None:
-                        self._know(item, node)
-
-        self._registry.read(paths, fresh=fresh).add_done_callback(self._heeding(done))
-
-    def _heeding(self, act: Callable[[Future[T]], None]) -> Callable[[Future[T]], None]:
-        """What a future calls back must not fail unheard: the next turn raises it."""
-
-        def called_back(future: Future[T]) -> None:
-            try:
-                act(future)
-            except Exception as error:
-                self._failure = error
-
-        return called_back
+    def _was_read(self, path: str, node: Node | None) -> None:
+        item = self._item_of(path)
+        if item is not None:
+            self._know(item, node)
 
     def _item_of(self, path: str) -> int | None:
         folder, _, name = path.rpartition("/")
@@ -329,39 +226,7 @@ class Member:
 
     # -- doing --------------------------------------------------------------------------------------
 
-    def _perform(self, step: Step) -> None:
-        if not step.writes:
-            self._effect(step, 0)
-            return
-        writes = [replace(write, path=self._full(write.path)) for write in step.writes]
-        session = self._session
-        self._under_way += 1
-        future = self._commit(*writes)
-        future.add_done_callback(
-            self._heeding(lambda done: self._answered(step, writes, session, done.result()))
-        )
-
-    def _answered(self, step: Step, writes: list[Write], session: str, outcome: Outcome) -> None:
-        self._under_way -= 1
-        self._again = True
-        if session != self._session:
-            return
-        match outcome:
-            case Landed(number):
-                self._refusals = 0
-                self._learn(writes, number)
-                self._effect(step, number)
-            case Unknown():
-                if isinstance(step.then, Start):
-                    claimed = {claim.item for claim in step.then.claims}
-                    self.local = replace(self.local, unsure=self.local.unsure | claimed)
-                self._forget(writes)
-                self._wait_a_little(writes)
-            case Refused():
-                self._forget(writes)
-                self._wait_a_little(writes)
-
-    def _learn(self, writes: list[Write], number: int) -> None:
+    def _landed(self, writes: Sequence[Write], number: int) -> None:
         """What we wrote to cursors is what they hold."""
         for write in writes:
             item = self._item_of(write.path)
@@ -378,40 +243,36 @@ class Member:
         self._cursors[item] = node
         self._learned[item] = self._registry.clock.boot()
 
-    def _forget(self, writes: list[Write]) -> None:
+    def _stands(self, step: Step) -> bool:
+        if not isinstance(step.then, Start) or not self._made_anew(step):
+            return True
+        # What made it ours may be gone. The claim is found again, and looked at.
+        claimed = {claim.item for claim in step.then.claims}
+        self.local = replace(self.local, unsure=self.local.unsure | claimed)
+        return False
+
+    def _made_anew(self, step: Step) -> bool:
+        """Whether somebody wrote a node between our look and our commit, though the version we required was
+        right: a node that a Java member deletes and makes again has the version it had. The registry tells of
+        that before it answers."""
+        required = (write for write in step.writes if isinstance(write, Require) and write.path[:1] != "~")
+        return any(self._job.known(write.path) is None for write in required)
+
+    def _not_landed(self, step: Step, writes: Sequence[Write], outcome: Refused | Unknown) -> None:
+        if isinstance(outcome, Unknown) and isinstance(step.then, Start):
+            claimed = {claim.item for claim in step.then.claims}
+            self.local = replace(self.local, unsure=self.local.unsure | claimed)
         for write in writes:
             item = self._item_of(write.path)
             if item is not None:
                 self._cursors.pop(item, None)
 
-    def _wait_a_little(self, writes: list[Write]) -> None:
-        """The world has moved on, and we shall be told how. If we are not, read what the step relied on, and
-        do not insist too quickly."""
-        self._refusals += 1
-        news = (self._job.changes, self._own.changes)
-        if news != self._news:
-            self._news = news
-            return
-        longest = min(BACK_OFF_MOST, BACK_OFF * 2 ** min(self._refusals, 10))
-        self._again = False
-        again = self._registry.clock.boot() + longest * (0.5 + self._chance.random() / 2)
-        self._look_at = again if self._look_at is None else min(self._look_at, again)
-        self._wake()
-        self._read([write.path for write in writes], fresh=True)
-
-    def _effect(self, step: Step, number: int) -> None:
-        """Do what was decided to be done here, now that the writes it stands on have landed."""
-        match step.then:
-            case None:
-                return
-            case Start() | Go() | CallHook() | Forget() | Saved() | Called() | Sure() | Reread() as effect:
+    def _effect(self, effect: Effect, number: int) -> None:
+        match effect:
+            case Start() | Go() | CallHook() | Forget() | Saved() | Called() | Sure() | Reread():
                 self._effect_on_runs(effect, number)
             case Say(what):
-                if what not in self._said:
-                    if len(self._said) >= SAID:
-                        self._said.clear()
-                    self._said.add(what)
-                    log.info("%s: %s", self.config.name, what)
+                self._say(what)
                 return
             case Stop(why):
                 log.warning("%s: stopped, %s", self.config.name, why)
@@ -484,15 +345,11 @@ class Member:
     def _adopt(self, text: str, config: JobConfig) -> None:
         if self.local.adopted is not None and config != self.settings:
             log.info("%s: its settings have changed", self.config.name)
+        if config != self.settings:
+            self._schedule = config.timetable()
         self.settings = config
-        self._schedule = config.timetable()
         self.local = replace(self.local, adopted=text)
         self._again = True
-
-    def _holds(self) -> bool:
-        """Whether the session we decided in is still ours, by our own clock too."""
-        session = self._registry.session()
-        return session is not None and session.id == self._session and session.lease_left() > 0
 
     def _give_back(self) -> None:
         """What was held until all were claimed does not begin here any more."""

@@ -16,15 +16,11 @@ from ..registry import Create, Delete, Outcome, Registry, State
 from ..shard import Shard
 from . import identity
 from .bodies import Body
+from .hub import Hub
 from .member import Member
-from .reactor import Reactor
-from .watchdog import Watchdog
 from .work import Workers
 
 log = logging.getLogger("shardwright")
-
-#: Of a session's time-out, how long a round of the reactor may take before it counts as hung.
-HUNG = 0.5
 
 #: For how many seconds the reactor may take to come to what it is asked.
 PATIENCE = 30.0
@@ -45,31 +41,23 @@ class Job:
         return self.config.name
 
 
-class Process:
-    """This process, while its scheduler runs. `failed` is told, from whatever thread, if it cannot go on."""
+class Process(Hub):
+    """This process, while its scheduler runs."""
 
     def __init__(
         self, registry: Registry, *, address: str, pool: Workers, failed: Callable[[Exception], None]
     ) -> None:
-        self.registry = registry
+        super().__init__(registry, failed=failed, told=self._told)
         self.address = address
-        self.reactor = Reactor(registry, told=self._told)
-        self._pool, self._failed = pool, failed
+        self._pool = pool
         self._members: dict[str, Member] = {}
         self._shards: dict[Key, Shard] = {}
-        self._watchdog: Watchdog | None = None
-
-    def start(self) -> None:
-        """Take turns in a thread of our own, watched over."""
-        session = self.registry.session()
-        patience = HUNG * (session.timeout if session is not None else 10.0)
-        self._watchdog = Watchdog(self.reactor, patience, self._failed)
-        self.reactor.start(self._failed)
 
     # -- any thread ---------------------------------------------------------------------------------
 
-    def add(self, job: Job) -> None:
-        self.reactor.ask(lambda: self.be_in(job)).result(PATIENCE)
+    def add(self, *jobs: Job) -> None:
+        for asked in [self.reactor.ask(partial(self.be_in, job)) for job in jobs]:
+            asked.result(PATIENCE)
 
     def again(self, job: Job) -> None:
         """Be in a job anew, whatever became of it here."""
@@ -112,20 +100,12 @@ class Process:
         return sorted({shard.job_name for shard in running})
 
     def close(self) -> None:
-        """Take no more turns and end the session."""
-        self.reactor.told = lambda state: None
-        if self._watchdog is not None:
-            self._watchdog.stop()
-        self.reactor.stop()
+        super().close()
         self._pool.close()
-        self.registry.close()
 
     def abandon(self) -> None:
         """End the session although the reactor may be stuck; what runs is told to stop."""
-        if self._watchdog is not None:
-            self._watchdog.stop()
-        self.registry.abandon()
-        self.reactor.stop(wait=False)
+        super().abandon()
         self._pool.close()
         self.cut_short()
 

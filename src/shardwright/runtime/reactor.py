@@ -9,24 +9,30 @@ import heapq
 import itertools
 import logging
 import threading
-from collections import deque
+import time
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
 from typing import TypeVar
 
 from ..registry import Outcome, Registry, Session, State, Write
-from .member import JUMP, Member
+from .turns import JUMP, Turns
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-#: Makes a member, with the means to wake the reactor and to commit.
-Make = Callable[[Callable[[], None], Callable[..., Future[Outcome]]], Member]
+M = TypeVar("M", bound=Turns)
 
 #: How often the clocks are compared although nothing happens, in seconds.
 COMPARED_EVERY = 5.0
+
+#: For how many seconds a round goes on with notes, and with turns. What is left over waits for the next one:
+#: with thousands of jobs somebody's run would begin late, and the watchdog would take us for hung.
+SLICE = 0.05
+
+#: For how many seconds nobody looks, for each run that begins, so that those can: looks hold the interpreter.
+BREATH, LONGEST_BREATH = 0.0001, 0.05
 
 #: After a job's turn has failed: how long until its next, at first and at most.
 BACK_OFF, BACK_OFF_MOST = 1.0, 60.0
@@ -45,12 +51,13 @@ class Reactor:
         self.told = told
         self._bell = threading.Event()
         self._notes: deque[Callable[[], None]] = deque()
-        self._members: dict[str, Member] = {}
-        self._ready: dict[str, None] = {}
+        self._members: dict[str, Turns] = {}
+        self._ready: OrderedDict[str, None] = OrderedDict()
         self._due: list[tuple[float, int, str]] = []
         self._next: dict[str, float] = {}
         """Whose moment in the heap is which: others that stand there are no longer asked for."""
         self._later: list[tuple[float, int, Callable[[], None]]] = []
+        self._breath = 0.0
         self._order = itertools.count()
         self._failures: dict[str, int] = {}
         self._gathered: list[tuple[tuple[Write, ...], Future[Outcome]]] = []
@@ -112,9 +119,7 @@ class Reactor:
 
     # -- what only its own thread calls -------------------------------------------------------------
 
-    def add(
-        self, name: str, make: Callable[[Callable[[], None], Callable[..., Future[Outcome]]], Member]
-    ) -> Member:
+    def add(self, name: str, make: Callable[[Callable[[], None], Callable[..., Future[Outcome]]], M]) -> M:
         """Take a member's turns from now on. It is made with the means to wake us and to commit."""
         member = self._members[name] = make(lambda: self._wake(name), self._gather)
         self._wake(name)
@@ -129,43 +134,62 @@ class Reactor:
         """Have something done when the boot clock gets there."""
         heapq.heappush(self._later, (when, next(self._order), note))
 
-    def members(self) -> Iterable[Member]:
+    def members(self) -> Iterable[Turns]:
         return self._members.values()
 
     def round(self) -> bool:
         """Take in what came, let everybody look who has a reason to, send what was decided; whether anything
         moved."""
         now = self.registry.clock.boot()
-        moved = self.registry.pump()
+        moved = self.registry.pump()  # first of all: what is to begin may not be ours any more
+        if self._begin(now):
+            return True
         self._compare_clocks(now)
-        while self._notes:
+        while self._notes and self._has_time(now):
             self._notes.popleft()()
             moved = True
-        while self._later and self._later[0][0] <= now:
-            heapq.heappop(self._later)[2]()
         while self._due and self._due[0][0] <= now:
             at, _, name = heapq.heappop(self._due)
             if self._next.get(name) == at:
                 del self._next[name]
                 self._wake(name)
-        ready, self._ready = self._ready, {}
-        for name in ready:
-            moved |= self._turn(name)
+        began = self.registry.clock.boot()
+        ready = len(self._ready)
+        while ready and self._has_time(began):
+            moved |= self._turn(self._ready.popitem(last=False)[0])
+            ready -= 1
         self._send()
-        return moved
+        return moved or bool(ready)
 
     def next_due(self) -> float | None:
         """The boot clock at which to turn although nothing was heard."""
-        if self._ready:
+        if self._ready or self._notes:
             return self.registry.clock.boot()
         heads = [heap[0][0] for heap in (self._due, self._later) if heap]
         registry = self.registry.due()
         return min([*heads, *([registry] if registry is not None else [])], default=None)
 
+    def _begin(self, now: float) -> int:
+        """Do what was to be done now; how much that was."""
+        count = 0
+        while self._later and self._later[0][0] <= now:
+            heapq.heappop(self._later)[2]()
+            count += 1
+        self._breath = min(LONGEST_BREATH, BREATH * count)
+        return count
+
     def _sleep(self) -> None:
+        if self._breath:
+            time.sleep(self._breath)
+            return
         due = self.next_due()
         left = COMPARED_EVERY if due is None else min(COMPARED_EVERY, due - self.registry.clock.boot())
         self._bell.wait(max(0.0, left))
+
+    def _has_time(self, began: float) -> bool:
+        """Whether to go on in this round: not for too long, nor when something is to begin."""
+        now = self.registry.clock.boot()
+        return now < began + SLICE and not (self._later and self._later[0][0] <= now)
 
     def _compare_clocks(self, now: float) -> None:
         """Fires go by the registry's time of day, and we sleep by the boot clock: when the one was set,
@@ -177,8 +201,8 @@ class Reactor:
         self._ahead = ahead
 
     def _wake(self, name: str) -> None:
+        """Have somebody look in this round or the next: there is no sleep in between."""
         self._ready[name] = None
-        self._bell.set()
 
     def _turn(self, name: str) -> bool:
         """One member's turn. One that fails is tried again later, and troubles nobody else."""

@@ -13,16 +13,12 @@ has a main loop of its own: `start()` and `stop()`, or `with scheduler:`.
 
 import atexit
 import logging
-import os
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as NotInTime
-from functools import partial
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self, TypeVar
 
@@ -30,9 +26,10 @@ from .. import registry as registries
 from ..errors import JobError
 from ..jobs import JobConfig
 from ..registry import Landed
-from ..registry.url import parse
+from ..registry.url import found, parse
 from . import bodies, identity
 from .process import Job, Process
+from .supervisor import Supervisor
 from .work import Pool
 
 log = logging.getLogger("shardwright")
@@ -40,14 +37,11 @@ log = logging.getLogger("shardwright")
 F = TypeVar("F", bound=Callable[..., object])
 T = TypeVar("T")
 
-#: Where a process finds its registry if it is not told.
-VARIABLE = "SHARDWRIGHT_REGISTRY"
-
-#: How often the inside may fail and be made anew, and within how many seconds, before we give up.
-RESTARTS, WITHIN = 3, 600.0
-
 #: For how many seconds what was told to stop may go on before it is left behind.
 LAST_WORD = 2.0
+
+#: Who is told to end again within so many seconds was told once: some tell a process and then its group.
+TOLD_ONCE = 1.0
 
 
 class Scheduler:
@@ -67,15 +61,11 @@ class Scheduler:
         grace: float = 30.0,
         address: str | None = None,
     ) -> None:
-        self._url = registry or os.environ.get(VARIABLE) or default_registry()
+        self._url = found(registry)
         self._threads, self._grace, self._address = threads, grace, address
         self._jobs: dict[str, Job] = {}
-        self._process: Process | None = None
-        # Whoever starts, stops, adds or mends changes both of these, from threads of their own.
-        self._changing = threading.RLock()
+        self._supervisor = Supervisor(self._begin, self._give_up)
         self._over = threading.Event()
-        self._failures: deque[float] = deque()
-        self._generation = 0
         self.failure: Exception | None = None
         """Why the scheduler ended by itself, if it did."""
 
@@ -83,6 +73,10 @@ class Scheduler:
 
     def job(self, name: str | None = None, /, **settings: object) -> Callable[[F], F]:
         """Declare a function as a job, by its own name unless given one. It takes the shard, or nothing."""
+        if callable(name):
+            raise JobError(
+                "write @scheduler.job(…) with brackets, such as @scheduler.job(cron='0 0 2 * * ?')"
+            )
 
         def declare(function: F) -> F:
             self.add(function, name, **settings)
@@ -96,21 +90,22 @@ class Scheduler:
         name = name or str(getattr(function, "__name__", ""))
         kind = str(settings.pop("class_name", ""))
         job = Job(JobConfig.of({"name": name, **settings}), bodies.of(function, name), kind)
-        with self._changing:
+        with self._supervisor.changing:
             if name in self._jobs:
                 raise JobError(f"there is a job {name!r} already: give this one another name")
             for warning in job.config.warnings():
                 log.warning("%s: %s", name, warning)
             self._jobs[name] = job
-            if self._process is not None:
-                self._process.add(job)
+            if self._supervisor.inside is not None:
+                self._supervisor.inside.add(job)
 
     def remove(self, name: str, *, grace: float | None = None) -> None:
         """Leave a job in order: it goes on elsewhere, and what runs of it here may end first."""
-        with self._changing:
+        with self._supervisor.changing:
             self._known(name)
             del self._jobs[name]
-            gone = self._process.leave(name) if self._process is not None else None
+            process = self._supervisor.inside
+            gone = process.leave(name) if process is not None else None
         if gone is not None:
             self._wait(gone, self._grace if grace is None else grace, f"leaving the job {name!r}")
 
@@ -124,19 +119,19 @@ class Scheduler:
     def start(self) -> None:
         """Begin, in threads of its own. What was started is stopped when the interpreter ends, if not
         before."""
-        with self._changing:
-            if self._process is not None:
+        with self._supervisor.changing:
+            if self._supervisor.inside is not None:
                 raise JobError("this scheduler runs already")
             self._over.clear()
             self.failure = None
-            self._process = self._begin()
+            self._supervisor.start()
             atexit.register(self.stop)
 
     def stop(self, grace: float | None = None) -> None:
         """Leave in order: start nothing more, let what runs end within the grace time, hand everything
         over."""
-        with self._changing:
-            process, self._process = self._process, None
+        with self._supervisor.changing:
+            process = self._supervisor.let_go()
             atexit.unregister(self.stop)
         if process is not None:
             leave(process, self._grace if grace is None else grace)
@@ -147,20 +142,21 @@ class Scheduler:
         once."""
         if not logging.getLogger().handlers:
             logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-        told: list[int] = []
+        told: list[tuple[float, int]] = []
 
         def tell(number: int, frame: FrameType | None) -> None:
-            told.append(number)
+            told.append((time.monotonic(), number))
             self._over.set()
-            if len(told) > 1:
+            if told[-1][0] - told[0][0] > TOLD_ONCE:
                 raise KeyboardInterrupt
 
         before = {number: signal.signal(number, tell) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             self.start()
-            self._over.wait()
+            if not told:  # else it was told before it began, and nobody will say so again
+                self._over.wait()
             if told:
-                log.info("told to end by %s: what runs may end first", signal.Signals(told[0]).name)
+                log.info("told to end by %s: what runs may end first", signal.Signals(told[0][1]).name)
         finally:
             self.stop()
             for number, handler in before.items():
@@ -210,50 +206,25 @@ class Scheduler:
         return self._jobs[name]
 
     def _running(self, name: str) -> Process:
-        with self._changing:
+        with self._supervisor.changing:
             self._known(name)
-            if self._process is None:
+            if self._supervisor.inside is None:
                 raise JobError("this scheduler does not run: call start() or run() first")
-            return self._process
+            return self._supervisor.inside
 
-    def _begin(self) -> Process:
+    def _begin(self, failed: Callable[[Exception], None]) -> Process:
         registry = registries.connect(self._url)
         where = self._address or identity.address()
         log.info("%s: joined as %s", parse(self._url), where)
-        self._generation += 1
-        failed = partial(self._failed, self._generation)
         process = Process(registry, address=where, pool=Pool(self._threads), failed=failed)
         process.start()
-        for job in self._jobs.values():
-            process.add(job)
+        process.add(*self._jobs.values())
         return process
 
-    def _failed(self, generation: int, error: Exception) -> None:
-        """The inside has failed; told by a thread that is part of it, so that another must mend it."""
-        threading.Thread(target=self._mend, args=(generation, error), name="shardwright-supervisor").start()
-
-    def _mend(self, generation: int, error: Exception) -> None:
-        with self._changing:
-            if self._process is None or generation != self._generation:
-                return  # what has failed was given up already
-            log.critical("the scheduler has failed inside", exc_info=error)
-            self._process.abandon()
-            self._process = None
-            now = time.monotonic()
-            self._failures.append(now)
-            while now - self._failures[0] > WITHIN:
-                self._failures.popleft()
-            if len(self._failures) <= RESTARTS:
-                log.warning("it is made anew")
-                self._process = self._begin()
-                return
-            self.failure = error
-            atexit.unregister(self.stop)
-        log.critical(
-            "it has failed %d times within %g s: it ends, and with it this process", RESTARTS + 1, WITHIN
-        )
+    def _give_up(self, error: Exception) -> None:
+        self.failure = error
+        atexit.unregister(self.stop)
         self._over.set()
-        os.kill(os.getpid(), signal.SIGTERM)
 
     def _wait(self, future: "Future[T]", seconds: float, doing: str) -> "T":
         try:
@@ -271,8 +242,3 @@ def leave(process: Process, grace: float) -> None:
     if any(not each.done() for each in leaving):
         log.warning("left before everything was handed over: others take it over as from one that died")
     process.close()
-
-
-def default_registry() -> str:
-    """An SQLite file in the working folder: processes that are started there are one cluster."""
-    return f"sqlite://{Path.cwd() / 'shardwright.db'}"

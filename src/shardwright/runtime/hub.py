@@ -1,0 +1,49 @@
+"""A hub: one connection to the registry and one reactor that turns on it, watched over."""
+
+from collections.abc import Callable
+
+from ..registry import Registry, State
+from .reactor import Reactor
+from .watchdog import Watchdog
+
+#: Of a session's time-out, how long a round of the reactor may take before it counts as hung.
+HUNG = 0.5
+
+
+class Hub:
+    """`failed` is told, from whatever thread, if it cannot go on; `told` of the registry's state, in the
+    reactor's thread."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        failed: Callable[[Exception], None],
+        told: Callable[[State], None] = lambda state: None,
+    ) -> None:
+        self.registry = registry
+        self.reactor = Reactor(registry, told=told)
+        self._failed = failed
+        self._watchdog: Watchdog | None = None
+
+    def start(self) -> None:
+        """Take turns in a thread of our own, watched over."""
+        session = self.registry.session()
+        patience = HUNG * (session.timeout if session is not None else 10.0)
+        self._watchdog = Watchdog(self.reactor, patience, self._failed)
+        self.reactor.start(self._failed)
+
+    def close(self) -> None:
+        """Take no more turns and end the session."""
+        self.reactor.told = lambda state: None
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        self.reactor.stop()
+        self.registry.close()
+
+    def abandon(self) -> None:
+        """End the session although the reactor may be stuck."""
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        self.registry.abandon()
+        self.reactor.stop(wait=False)
