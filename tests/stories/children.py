@@ -1,0 +1,15 @@
+"""What the children of the stories do. A module without pytest, so that they start at once."""
+
+import threading
+
+from shardwright import Scheduler
+
+
+def lead(url: str, address: str, shards: int) -> None:
+    """Be a member of the job, and lead it."""
+    scheduler = Scheduler(url, address=address)
+    scheduler.add(lambda: None, "job", cron="0 0 0 1 1 ?", shards=shards)
+    with scheduler:
+        assert scheduler.is_leader("job")
+        print("leads")
+        threading.Event().wait()
