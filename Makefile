@@ -4,13 +4,13 @@ BIN := .venv/bin
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test simulate bench format lock
+.PHONY: help setup check test soak interop simulate bench format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: ## virtual environment, pinned tools, a ZooKeeper for the tests
-	@scripts/setup python zookeeper
+	@scripts/setup python zookeeper compiler
 
 check: ## formatting, lint, types, and the tests that need no server; under a minute
 	@scripts/setup python
@@ -20,8 +20,17 @@ check: ## formatting, lint, types, and the tests that need no server; under a mi
 	$(BIN)/pytest -q -n auto -m "not zookeeper and not slow"
 
 test: ## every test (ARGS="tests/faults -k cut" chooses some)
-	@scripts/setup python zookeeper
+	@scripts/setup python zookeeper compiler
 	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
+
+soak: ## real processes under real faults, five times in a row (TIMES=50)
+	@scripts/setup python zookeeper compiler
+	for time in $$(seq $(or $(TIMES),5)); do $(BIN)/pytest -q -n auto --dist loadfile tests/acceptance || exit 1; done
+
+interop: ## jobs shared with real Java members, built on the way (ARGS="-k trigger" chooses some)
+	@scripts/setup python zookeeper
+	@scripts/interop
+	$(BIN)/pytest -n auto -m interop tests/interop $(ARGS)
 
 simulate: ## clusters broken by chance, many of them (SEEDS=20000 FIRST=1)
 	@scripts/setup python
