@@ -1,6 +1,8 @@
 # `make` alone prints this list. Every target sets up what it needs; PYTHON=python3.13 chooses the interpreter when .venv is made.
 
 BIN := .venv/bin
+# Twice as many as there are processors: half of the tests wait for servers and for time to pass.
+WORKERS := $(shell echo $$((2 * $$(nproc))))
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
@@ -21,7 +23,7 @@ check: ## formatting, lint, types, and the tests that need no server; under a mi
 
 test: ## every test (ARGS="tests/faults -k cut" chooses some)
 	@scripts/setup python zookeeper compiler
-	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 soak: ## real processes under real faults, five times in a row (TIMES=50)
 	@scripts/setup python zookeeper compiler

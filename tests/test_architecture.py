@@ -26,7 +26,7 @@ FLOORS: tuple[set[str], ...] = (
 )
 NAMED = {part for parts in FLOORS for part in parts}
 WORDS = 1
-NEIGHBOURS = {("recipes", "runtime")}
+NEIGHBOURS = {("recipes", "runtime"), ("ops", "recipes")}
 KAZOO_MAY_LIVE_IN = re.compile(r"registry/zookeeper(_\w+)?\.py|registry/zookeeper/\w+\.py")
 UNKNOWN_TO_COORDINATION = {
     *("time", "sched", "threading", "asyncio", "concurrent", "queue", "multiprocessing", "subprocess"),

@@ -21,22 +21,45 @@ if TYPE_CHECKING:
     from .errors import Cancelled as Cancelled
     from .errors import ConfigError as ConfigError
     from .errors import JobError as JobError
+    from .errors import RecipeError as RecipeError
     from .errors import ShardwrightError as ShardwrightError
     from .jobs import JobConfig as JobConfig
+    from .recipes.dynamic_sharding import DynamicSharding as DynamicSharding
+    from .recipes.service_master import Masters as Masters
+    from .recipes.service_master import ServiceMaster as ServiceMaster
+    from .recipes.slicing import Slice as Slice
     from .runtime.scheduler import Scheduler as Scheduler
     from .shard import Shard as Shard
 
 _WHERE = {
     "Cancelled": "errors",
     "ConfigError": "errors",
+    "DynamicSharding": "recipes.dynamic_sharding",
     "JobConfig": "jobs",
     "JobError": "errors",
+    "Masters": "recipes.service_master",
+    "RecipeError": "errors",
     "Scheduler": "runtime.scheduler",
+    "ServiceMaster": "recipes.service_master",
     "Shard": "shard",
+    "Slice": "recipes.slicing",
     "ShardwrightError": "errors",
 }
 
-__all__ = ["Cancelled", "ConfigError", "JobConfig", "JobError", "Scheduler", "Shard", "ShardwrightError"]
+__all__ = [
+    "Cancelled",
+    "ConfigError",
+    "DynamicSharding",
+    "JobConfig",
+    "JobError",
+    "Masters",
+    "RecipeError",
+    "Scheduler",
+    "ServiceMaster",
+    "Shard",
+    "ShardwrightError",
+    "Slice",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -4,7 +4,7 @@ Some take a guard, or a part, out of what was decided; some forget a question; s
 deciding's bidding.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -14,7 +14,6 @@ from shardwright import coordination
 from shardwright.coordination import barrier, due, failover, instance, sharding, strategies, trigger
 from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Start, Step, Write
 from shardwright.coordination.view import View
-from shardwright.registry import Outcome
 from shardwright.registry.memory import MemoryRegistry
 from shardwright.registry.tree import Mirror
 from shardwright.runtime.member import Member
@@ -173,23 +172,6 @@ class SameNameAgain(Member):
         self.me = before or self.me
 
 
-class BelievesOldAnswers(Member):
-    """Takes the answer to what it asked in an earlier session for one in this."""
-
-    def _answered(self, step: Step, writes: Sequence[Write], session: str, outcome: Outcome) -> None:
-        super()._answered(step, writes, self._session, outcome)
-
-    def _holds(self) -> bool:
-        return True
-
-
-class DoesNotHeedTheLease(Member):
-    """Starts what it has claimed although it may have been given up."""
-
-    def _holds(self) -> bool:
-        return True
-
-
 class WatchesOnly(MemoryRegistry):
     """Goes on from what it knew when it is connected again, without reading what it missed."""
 
@@ -237,6 +219,8 @@ def _always(*_: object) -> bool:
 
 
 #: What each bug is called.
+#: That an answer from an earlier session is believed, or one that comes when the lease is out, shows in fewer
+#: than one of a hundred seeds: tests/runtime/test_member.py shows both step by step.
 BUGS: dict[str, Bug] = {
     "the cursor is written at whatever version": rewriting(_cursor_without_version),
     "there is no cursor": rewriting(_no_cursor),
@@ -259,8 +243,6 @@ BUGS: dict[str, Bug] = {
     "nobody keeps the time from which fires count": without("gap"),
     "the effect comes before the claim": Bug(member=EffectBeforeClaim),
     "an instance's name is used again": Bug(member=SameNameAgain),
-    "answers from an earlier session are believed": Bug(member=BelievesOldAnswers),
-    "a claim is run although the lease has run out": Bug(member=DoesNotHeedTheLease),
     "watches only, nothing is read again": Bug(registry=WatchesOnly),
     "a fire that is late is not run": Bug(instead=((due, "fires", _only_on_time),)),
     "all shards are shared out anew each time": Bug(instead=((sharding, "wanted", _average),)),

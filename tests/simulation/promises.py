@@ -22,6 +22,7 @@ WELL = 4.0
 PATIENCE = 80.0
 
 JOB, OWN = "/ns/job", "/ns~shardwright/job"
+UP = f"{JOB}/leader/failover/items/"
 STARTED = f"{OWN}/watched/barrier/started/scheduled/called"
 
 
@@ -80,6 +81,7 @@ class Watch:
         who = self.world.who(session)
         if who is None:
             return  # an operator, or a Java member: they do as they like
+        self._only_the_dead_are_rescued(session, writes, before)
         for write in writes:
             if isinstance(write, Put | Create) and write.path.endswith("/called"):
                 self._call_told(write.path, *json.loads(write.data))
@@ -102,6 +104,21 @@ class Watch:
                 self.world.object(f"{who} moved {move.path} and does not lead")
         if moves and leader is not None and leader.owner == session:
             self._only_what_must_moves(who, moves, owners)
+
+    def cursor(self, item: int) -> claim.Cursor:
+        node = self.world.store.nodes.get(f"{OWN}/cursor/{item}")
+        return claim.read(node.data) if node is not None else claim.Cursor()
+
+    def _only_the_dead_are_rescued(
+        self, session: str, writes: tuple[Write, ...], before: dict[str, Node | None]
+    ) -> None:
+        """One who gives a run of its own back puts it up as well."""
+        up = [write.path for write in writes if isinstance(write, Create) and write.path.startswith(UP)]
+        for item in (path.removeprefix(UP) for path in up):
+            mark = before.get(f"{JOB}/sharding/{item}/running")
+            runner = self.world.session_of(mark.data) if mark is not None else None
+            if mark is not None and runner not in (None, session):
+                self.world.object(f"shard {item} was put up, which {mark.data} runs")
 
     def _call_told(self, path: str, fire: str, by: str, state: str) -> None:
         kind = path.split("/")[-3]

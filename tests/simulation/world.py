@@ -290,6 +290,11 @@ class World:
         if claim.tries > 1 and self.settings.delivery == "at_most_once":
             self.object(f"started again, although at most once was asked for: {claim}")
         self._tries.add(key)
+        if not self._is_alive(process):
+            self.object(f"{process.name} begins although it may be given up: {claim}")
+        held = self.watch.cursor(claim.item)
+        if held.run is None or (held.run.by, held.run.attempt) != (process.member.me, claim.attempt):
+            self.object(f"{process.name} begins what is not claimed for it: {claim} {held}")
         if claim.item in self._latest and token <= self._latest[claim.item].token:
             self.object(f"the token did not grow: {claim} {token}")
         self._runs_nowhere_else(claim.item)

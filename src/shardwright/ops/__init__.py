@@ -1,0 +1,1 @@
+"""What an operator does: small functions over an open registry, which read, check, and write."""

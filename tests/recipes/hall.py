@@ -1,0 +1,184 @@
+"""A hall: processes that take part in a recipe, on one store and one clock, and a seed that decides all that
+chance decides. The processes are the real thing over the memory registry, which is as weak as ZooKeeper."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from shardwright.clock import HandClock
+from shardwright.recipes.participant import Part
+from shardwright.registry import Session, Write
+from shardwright.registry.memory import MemoryRegistry, Store
+from tests.simulation import nemeses
+from tests.simulation.nemeses import Scene, Slowed
+
+P = TypeVar("P", bound=Part)
+
+#: How long the trouble lasts, and the quiet after it.
+TROUBLE, QUIET = 120.0, 90.0
+
+TIMEOUT = 10.0
+
+
+@dataclass(eq=False)
+class Guest(Generic[P]):
+    """One process."""
+
+    name: str
+    registry: MemoryRegistry
+    part: P
+    paused: bool = False
+    dead: bool = False
+    slow: bool = False
+
+
+class Hall(Generic[P]):
+    """`make` makes a guest's part; `moment` is called at each moment, to object to what must not be."""
+
+    def __init__(self, seed: int, make: Callable[["Hall[P]", str, MemoryRegistry], P]) -> None:
+        self.random = random.Random(seed)
+        self.clock = HandClock()
+        self.store = Store(self.clock)
+        self.guests: dict[str, Guest[P]] = {}
+        self.looks = 0
+        self.faults = 0
+        self.seen: Counter[str] = Counter()
+        self.log: list[str] = []
+        self.moment: Callable[[], None] = lambda: None
+        self.violation: str | None = None
+        self.evicted: set[str] = set()
+        """Sessions that somebody had the store end before their time: their owners may be told late."""
+        self._make = make
+        self._names = 0
+        self._operator = self.store.connect(namespace="/ns")
+
+    # -- what happens -------------------------------------------------------------------------------
+
+    def join(self) -> Guest[P]:
+        self._names += 1
+        name = f"p{self._names}"
+        registry = self.store.connect(namespace="/ns", timeout=TIMEOUT, patience=5.0)
+        guest = self.guests[name] = Guest(name, registry, self._make(self, name, registry))
+        registry.listener = lambda state, session: self._told(guest, state.value)
+        self.note(f"{name} comes")
+        return guest
+
+    def crash(self, guest: Guest[P]) -> None:
+        self.note(f"{guest.name} crashes")
+        guest.dead = True
+        guest.registry.disconnect(lose_requests=self.random.random() < 0.5)
+        del self.guests[guest.name]
+
+    def leave(self, guest: Guest[P]) -> None:
+        self.note(f"{guest.name} is to leave")
+        guest.part.leave()
+
+    def operator(self, *writes: Write) -> None:
+        self.note(f"operator: {', '.join(map(str, writes))}")
+        self._operator.commit(*writes)
+        self._operator.pump()
+
+    def trouble(self, *more: Callable[[Guest[P]], None]) -> None:
+        """Whatever can go wrong goes wrong, and `more`."""
+        on_wires: tuple[Callable[[Scene, Slowed], None], ...] = (
+            *(nemeses.pause, nemeses.cut, nemeses.lose_reply, nemeses.expire, nemeses.slow),
+        )
+        end = self.clock.boot() + TROUBLE
+        while self.clock.boot() < end:
+            self.advance(self.random.choice([0.05, 0.3, 2.0, 9.0]))
+            if not self.guests:
+                self.join()
+            guest = self.random.choice(list(self.guests.values()))
+            acts: list[Callable[[Guest[P]], None]] = [self.crash, self.leave, *more]
+            names = [wire.__name__ for wire in on_wires]
+            choice = self.random.randrange(len(on_wires) + len(acts) + 1)
+            self.faults += 1
+            if choice < len(on_wires):
+                self.note(f"-- {names[choice]} {guest.name}")
+                self.seen[names[choice]] += 1
+                if on_wires[choice] is nemeses.expire and guest.registry._session is not None:
+                    self.evicted.add(guest.registry._session.id)
+                on_wires[choice](self, guest)
+            elif choice < len(on_wires) + len(acts):
+                act = acts[choice - len(on_wires)]
+                self.seen[act.__name__] += 1
+                act(guest)
+            if len(self.guests) < self.random.randint(2, 5):
+                self.join()
+
+    def heal(self) -> None:
+        self.note("healed")
+        for guest in self.guests.values():
+            guest.registry.delay()
+            guest.slow = False
+            if guest.paused:
+                guest.paused = False
+                guest.registry.resume()
+            guest.registry.reconnect()
+        self.advance(QUIET)
+
+    def advance(self, seconds: float) -> None:
+        end = self.clock.boot() + seconds
+        while True:
+            self.settle()
+            now = self.clock.boot()
+            moments = [self.clock.next_due()]
+            for guest in self._awake():
+                moments += [guest.part.due(), guest.registry.due()]
+            upcoming = min((at for at in moments if at is not None and at > now), default=end)
+            self.clock.advance(min(upcoming, end) - now)
+            if upcoming >= end:
+                self.settle()
+                return
+
+    def settle(self) -> None:
+        for _ in range(400):
+            moved = False
+            everybody = self._awake()
+            self.random.shuffle(everybody)
+            for guest in everybody:
+                moved |= guest.registry.pump()
+                looked = guest.part.turn()
+                self.looks += looked
+                moved |= looked
+                if guest.part.left and guest.name in self.guests:
+                    guest.dead = True
+                    guest.registry.close()
+                    del self.guests[guest.name]
+            self.moment()
+            if self.violation is not None:
+                raise AssertionError(self.violation)
+            if not moved:
+                return
+        raise AssertionError("it does not come to rest\n" + self.story())
+
+    def _awake(self) -> list[Guest[P]]:
+        return [guest for guest in self.guests.values() if not guest.paused]
+
+    def holds(self, name: str, session: Session | None) -> bool:
+        """Whether somebody acts, and by its own clock may."""
+        guest = self.guests.get(name)
+        if guest is None or guest.paused or session is None or session.id in self.evicted:
+            return False
+        return session.lease_left() > 0
+
+    def _told(self, guest: Guest[P], state: str) -> None:
+        self.note(f"{guest.name} is {state}")
+        self.seen[state] += 1
+        if state == "lost":
+            guest.part.lose_lease()
+
+    # -- what is seen -------------------------------------------------------------------------------
+
+    def object(self, what: str) -> None:
+        if self.violation is None:
+            self.violation = f"{what}\n{self.story()}"
+
+    def note(self, what: str) -> None:
+        self.log.append(f"{self.clock.boot():8.2f} {what}")
+
+    def story(self, lines: int = 80) -> str:
+        tree = "\n".join(f"    {path} = {node}" for path, node in sorted(self.store.nodes.items()))
+        return "\n".join(self.log[-lines:]) + "\n" + tree

@@ -1,0 +1,196 @@
+"""Masters and slices broken by chance: nothing that is promised is broken, and what was planted is found."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from shardwright.coordination.step import Delete, Step
+from shardwright.recipes import candidacy, slicing
+from shardwright.recipes.slicer import Slicer
+from tests.recipes import mastership, slices
+
+SEEDS = 150
+
+#: How many seeds a planted bug may take to be found.
+ENOUGH = 120
+
+Seen = tuple[int, int, Counter[str]]
+
+
+def a_mastership(seed: int) -> Seen:
+    logging.disable(logging.CRITICAL)
+    hall = mastership.run(seed)
+    return hall.looks, hall.faults, hall.seen
+
+
+def some_slices(seed: int) -> Seen:
+    logging.disable(logging.CRITICAL)
+    hall = slices.run(seed)
+    return hall.looks, hall.faults, hall.seen
+
+
+def many(one: Callable[[int], Seen]) -> Counter[str]:
+    seen: Counter[str] = Counter()
+    with ProcessPoolExecutor() as pool:
+        for looks, faults, what in pool.map(one, range(1, SEEDS + 1), chunksize=5):
+            assert looks > 50
+            assert faults >= 3
+            seen += what
+    return seen
+
+
+@pytest.mark.slow
+def test_there_is_one_master_whatever_happens_and_one_in_the_end() -> None:
+    seen = many(a_mastership)
+    for what in ("crash", "pause", "cut", "lose_reply", "expire", "slow", "leave", "resign", "delete"):
+        assert seen[what], what
+    for what in ("designate", "nobody designated", "lost", "connected", "master"):
+        assert seen[what], what
+
+
+@pytest.mark.slow
+def test_no_slice_has_two_holders_and_in_the_end_all_are_had() -> None:
+    seen = many(some_slices)
+    for what in ("crash", "pause", "cut", "lose_reply", "expire", "slow", "leave", "delete", "reshard"):
+        assert seen[what], what
+    for what in ("start", "completed", "lost", "connected"):
+        assert seen[what], what
+
+
+def test_the_same_seed_tells_the_same_story() -> None:
+    assert mastership.run(7).log == mastership.run(7).log
+    assert slices.run(7).log == slices.run(7).log
+
+
+# What was planted
+
+
+def found(run: Callable[[int], object]) -> int | None:
+    """The first seed that objects."""
+    for seed in range(1, ENOUGH + 1):
+        try:
+            run(seed)
+        except AssertionError:
+            return seed
+    return None
+
+
+def the_text_makes_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidacy, "_is_ours", lambda view, held: held.data == view.address)
+
+
+def stands_down_when_it_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    token = candidacy.token
+
+    def late(view: candidacy.View) -> int | None:
+        return token(replace(view, local=replace(view.local, leaving=False, resigning=False)))
+
+    monkeypatch.setattr(candidacy, "token", late)
+
+
+def strangers_are_respected_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidacy, "_fill_anew", lambda view, held: iter(()))
+
+
+def stands_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand = candidacy._stand
+
+    def once(view: candidacy.View) -> Iterator[object]:
+        return iter(()) if view.tree.since(candidacy.node(view.service)) > 1 else stand(view)
+
+    monkeypatch.setattr(candidacy, "_stand", once)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "plant",
+    [
+        the_text_makes_the_master,
+        stands_down_when_it_hears_of_it,
+        strangers_are_respected_for_ever,
+        stands_only_once,
+    ],
+)
+def test_a_bug_planted_in_mastership_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+) -> None:
+    plant(monkeypatch)
+    seed = found(mastership.run)
+    record_property("seeds", seed)
+    assert seed is not None
+
+
+def nobody_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slicing, "_awaited", lambda view, there: [])
+
+
+def acknowledges_before_it_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    acknowledge = slicing.acknowledge
+    monkeypatch.setattr(
+        slicing,
+        "acknowledge",
+        lambda view: acknowledge(replace(view, local=replace(view.local, at_rest=True))),
+    )
+
+
+def old_acknowledgements_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    def awaited(view: slicing.View, there: list[str]) -> list[str]:
+        holders = {who for who in slicing.shared_out(view) if who in there and who is not None}
+        return [who for who in holders if f"{slicing.ACKNOWLEDGED}/{who}" not in view.tree]
+
+    monkeypatch.setattr(slicing, "_awaited", awaited)
+
+
+def the_leader_is_unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    share_out = slicing.share_out
+    guards = (slicing.LEADER, slicing.WARRANT)
+
+    def unguarded(view: slicing.View, there: list[str]) -> Step:
+        step = share_out(view, there)
+        kept = [write for write in step.writes if write.path not in guards]
+        flags = (slicing.NECESSARY, slicing.PROCESSING)
+        return replace(
+            step, writes=tuple(each for each in kept if not (isinstance(each, Delete) and each.path in flags))
+        )
+
+    monkeypatch.setattr(slicing, "share_out", unguarded)
+
+
+def an_older_round_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        slicing, "last_round", lambda view: len(slicing.shared_out(view)) if slicing.shared_out(view) else 0
+    )
+
+
+def any_rest_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests = Slicer.rests
+    monkeypatch.setattr(Slicer, "rests", lambda self, pause: rests(self, self._pauses))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "plant",
+    [
+        nobody_is_awaited,
+        acknowledges_before_it_rests,
+        old_acknowledgements_count,
+        the_leader_is_unguarded,
+        an_older_round_is_told,
+        any_rest_will_do,
+    ],
+)
+def test_a_bug_planted_in_slicing_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+) -> None:
+    plant(monkeypatch)
+    seed = found(lambda seed: slices.run(seed, exclusive=True))
+    record_property("seeds", seed)
+    assert seed is not None
