@@ -83,3 +83,11 @@ def test_a_hand_clock_cannot_be_turned_back() -> None:
 
 def test_nothing_is_due_where_nothing_was_asked_for() -> None:
     assert HandClock().next_due() is None
+
+
+def test_time_passes_with_a_halt_at_every_moment_that_was_asked_for() -> None:
+    clock = HandClock()
+    halts: list[float] = []
+    clock.at(2.0, lambda: None)
+    clock.pass_time(10.0, lambda: halts.append(clock.boot()), lambda: [None, 5.0, 30.0])
+    assert halts == [0.0, 2.0, 5.0, 10.0]

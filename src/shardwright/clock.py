@@ -7,7 +7,7 @@ The wall clock can be set, so nothing that must not be fooled is measured by it.
 import heapq
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -57,6 +57,20 @@ class HandClock:
 
     def next_due(self) -> float | None:
         return self._due[0][0] if self._due else None
+
+    def pass_time(
+        self, seconds: float, settle: Callable[[], None], moments: Callable[[], Iterable[float | None]]
+    ) -> None:
+        """Move on, with a halt at every moment that somebody asked for: there, and at the end, all settle."""
+        end = self._boot + seconds
+        while True:
+            settle()
+            asked = [at for at in (self.next_due(), *moments()) if at is not None and at > self._boot]
+            upcoming = min(asked, default=end)
+            self.advance(min(upcoming, end) - self._boot)
+            if upcoming >= end:
+                settle()
+                return
 
     def advance(self, seconds: float) -> None:
         """Move on, doing what falls due at its very moment."""

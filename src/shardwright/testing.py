@@ -137,20 +137,10 @@ class Cluster:
 
     def advance(self, *, seconds: float = 0.0, minutes: float = 0.0, hours: float = 0.0) -> None:
         """Let time pass; what falls due on the way happens at its moment."""
-        end = self.clock.boot() + timedelta(seconds=seconds, minutes=minutes, hours=hours).total_seconds()
-        while True:
-            self.settle()
-            now = self.clock.boot()
-            moments = [
-                self.clock.next_due(),
-                *(replica.process.reactor.next_due() for replica in self._awake()),
-            ]
-            upcoming = min((at for at in moments if at is not None and at > now), default=end)
-            if upcoming >= end:
-                self.clock.advance(end - now)
-                self.settle()
-                return
-            self.clock.advance(upcoming - now)
+        length = timedelta(seconds=seconds, minutes=minutes, hours=hours).total_seconds()
+        self.clock.pass_time(
+            length, self.settle, lambda: [replica.process.reactor.next_due() for replica in self._awake()]
+        )
 
     def settle(self) -> None:
         """Let everybody look until nothing moves at this moment."""

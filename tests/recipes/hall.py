@@ -120,18 +120,11 @@ class Hall(Generic[P]):
         self.advance(QUIET)
 
     def advance(self, seconds: float) -> None:
-        end = self.clock.boot() + seconds
-        while True:
-            self.settle()
-            now = self.clock.boot()
-            moments = [self.clock.next_due()]
-            for guest in self._awake():
-                moments += [guest.part.due(), guest.registry.due()]
-            upcoming = min((at for at in moments if at is not None and at > now), default=end)
-            self.clock.advance(min(upcoming, end) - now)
-            if upcoming >= end:
-                self.settle()
-                return
+        self.clock.pass_time(
+            seconds,
+            self.settle,
+            lambda: [at for guest in self._awake() for at in (guest.part.due(), guest.registry.due())],
+        )
 
     def settle(self) -> None:
         for _ in range(400):

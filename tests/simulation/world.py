@@ -8,7 +8,7 @@ what it saw.
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -195,27 +195,17 @@ class World:
 
     def advance(self, seconds: float) -> None:
         """Let time pass, everybody taking turns whenever something is due or has come in."""
-        end = self.clock.boot() + seconds
-        while True:
+
+        def settle() -> None:
             self.settle()
             self.watch.moment()
-            following = [
-                at
-                for process in self._awake()
-                for at in (
-                    process.due() if isinstance(process, JavaMember) else process.member.due(),
-                    process.registry.due(),
-                )
-                if at
-            ]
-            event = self.clock.next_due()
-            now = self.clock.boot()
-            upcoming = min([at for at in (*following, event) if at is not None and at > now], default=end)
-            if upcoming >= end:
-                self.clock.advance(end - now)
-                self.settle()
-                return
-            self.clock.advance(upcoming - now)
+
+        def moments() -> Iterator[float | None]:
+            for process in self._awake():
+                yield process.due() if isinstance(process, JavaMember) else process.member.due()
+                yield process.registry.due()
+
+        self.clock.pass_time(seconds, settle, moments)
 
     def settle(self) -> None:
         """Everybody who can looks, until nothing moves at this moment."""
