@@ -128,7 +128,9 @@ def test_our_address_in_anothers_hands_may_be_who_we_were_and_is_refused_if_it_l
     assert isinstance(step, Step)
     assert isinstance(step.then, Refuse)
     assert "give this one an address of its own" in step.then.why
-    assert decided(a_view(there, boot=end, local=Local(announced=True))) == []
+    assert decided(a_view(there, boot=end, local=Local(announced=True))) == [
+        do(then=Say(f"another took {ME} while we were away: we stand when it has gone"))
+    ]
 
 
 def test_who_resigns_is_master_no_more_before_it_says_so_and_lets_others_go_first() -> None:
@@ -155,6 +157,11 @@ def test_who_leaves_takes_its_nodes_along_and_nobody_elses() -> None:
     designated = a_view(ANNOUNCED | a_master(OTHER, OURS, 1), local=leaving)
     assert decided(designated) == [do(Delete(MINE), then=Leave())]
     assert decided(a_view({}, local=leaving)) == [do(then=Leave())]
+
+
+def test_who_leaves_without_having_been_a_candidate_leaves_the_node_to_another_of_its_process() -> None:
+    theirs = {MINE: Node("another here", 0, OURS, 3, 3)} | a_master(ME, OURS)
+    assert decided(a_view(theirs, local=Local(leaving=True))) == [do(then=Leave())]
 
 
 def test_everybodys_masters_are_told_from_the_nodes() -> None:

@@ -161,7 +161,9 @@ def _announce(view: View) -> Iterator[Step | Look]:
     end = view.tree.since(path) + LINGERS * view.timeout
     if view.boot < end:
         yield Look(end, f"whether {other.data} lives on as {view.address}")
-    elif not view.local.announced:
+    elif view.local.announced:
+        yield do(then=Say(f"another took {view.address} while we were away: we stand when it has gone"))
+    else:
         yield do(
             then=Refuse(
                 f"{view.service}: another is a candidate as {view.address} already "
@@ -176,9 +178,10 @@ def _resign(view: View) -> Step:
 
 
 def _give_up(view: View) -> list[Delete]:
-    """Let go of the node if it is ours. One that names another by now is left to that one."""
+    """Let go of the node if it is ours. One that names another by now is left to that one, and so is that of
+    another in this process who was a candidate under our address before us."""
     path = node(view.service)
-    if path not in view.tree:
+    if path not in view.tree or (candidacy(view) in view.tree and not announced(view)):
         return []
     held = view.tree.node(path)
     ours = held.owner == view.session and held.data == view.address
