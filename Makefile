@@ -14,7 +14,7 @@ help: ## this list
 setup: ## virtual environment, pinned tools, a ZooKeeper for the tests
 	@scripts/setup python zookeeper compiler
 
-check: ## formatting, lint, types, and the tests that need no server; under a minute
+check: ## formatting, lint, types, and the tests that need no server
 	@scripts/setup python
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

@@ -156,7 +156,7 @@ class Job:
             ]
             assert not dead, f"{dead} ended by themselves\n{self}"
             assert time.monotonic() < end, f"not within {within:g} s\n{self}"
-            time.sleep(0.05)
+            time.sleep(0.05)  # a file tells nobody that it has grown
 
     def until_shared_out(self, shards: int, *peers: Peer) -> None:
         """Until so many shards are owned by just these members, each of them having some, and nobody is told

@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from .. import registry as registries
 from ..registry import Outcome, Registry, State
@@ -43,7 +43,7 @@ class Station:
         self._supervisor = Supervisor(self._begin, lambda error: None)
 
     @classmethod
-    def at(cls, url: str) -> Self:
+    def at(cls, url: str) -> "Station":
         """The station at this registry, opened if nobody is there yet; each who comes must `leave`."""
         with cls._opening:
             station = cls._open.get(url)
@@ -57,7 +57,7 @@ class Station:
                     del cls._open[url]
                 raise
             station._guests += 1
-            return station  # type: ignore[return-value]
+            return station
 
     def leave(self) -> None:
         """One who came has gone; the last one closes the door."""

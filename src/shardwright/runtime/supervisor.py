@@ -22,17 +22,17 @@ class Inside(Protocol):
         """Have done with it, although it may be stuck."""
 
 
-I = TypeVar("I", bound=Inside)  # noqa: E741 - the inside
+S = TypeVar("S", bound=Inside)
 
 
-class Supervisor(Generic[I]):
+class Supervisor(Generic[S]):
     """`make` makes the inside, and is handed what to call if that fails; `given_up` is told when it has
     failed too often, before the process is told to end."""
 
     def __init__(
-        self, make: Callable[[Callable[[Exception], None]], I], given_up: Callable[[Exception], None]
+        self, make: Callable[[Callable[[Exception], None]], S], given_up: Callable[[Exception], None]
     ) -> None:
-        self.inside: I | None = None
+        self.inside: S | None = None
         """What runs at present."""
         self.changing = threading.RLock()
         """Whoever starts, stops or mends the inside, or relies on which it is, holds this."""
@@ -40,13 +40,13 @@ class Supervisor(Generic[I]):
         self._failures: deque[float] = deque()
         self._generation = 0
 
-    def start(self) -> I:
+    def start(self) -> S:
         with self.changing:
             self._generation += 1
             self.inside = self._make(partial(self._failed, self._generation))
             return self.inside
 
-    def let_go(self) -> I | None:
+    def let_go(self) -> S | None:
         """What runs at present is the caller's to end, and is not made anew."""
         with self.changing:
             inside, self.inside = self.inside, None
