@@ -77,6 +77,7 @@ def write_config(config: JobConfig) -> str:
     return document
 
 
+@lru_cache(maxsize=64)  # a process says the same in each of its jobs
 def write_instance(instance: Instance) -> str:
     """The document for a member's node. The address is always there: Java takes a missing one for its own."""
     said = {"jobInstanceId": instance.id, "labels": instance.labels, "serverIp": instance.server_ip}

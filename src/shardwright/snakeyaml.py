@@ -191,13 +191,9 @@ def _plain_tag(value: str) -> str:
 
 def write(node: Node) -> str:
     """The document: block style, what SnakeYAML would misread in quotes."""
-    events = [
-        yaml.StreamStartEvent(),
-        yaml.DocumentStartEvent(explicit=False),
-        *_events(node),
-        yaml.DocumentEndEvent(explicit=False),
-        yaml.StreamEndEvent(),
-    ]
+    events = [yaml.StreamStartEvent(), yaml.DocumentStartEvent(explicit=False)]
+    _tell(node, events)
+    events += [yaml.DocumentEndEvent(explicit=False), yaml.StreamEndEvent()]
     try:
         written: str = yaml.emit(events, Dumper=_Dumper, allow_unicode=True)
     except UnicodeEncodeError:
@@ -205,23 +201,24 @@ def write(node: Node) -> str:
     return written
 
 
-def _events(node: Node, depth: int = 1) -> Iterator[yaml.Event]:
+def _tell(node: Node, events: list[yaml.Event], depth: int = 1) -> None:
+    """Add a node's events to those before it."""
     if depth > DEEPEST:
         raise ConfigError(f"is nested more than {DEEPEST} deep")
     match node:
         case Scalar(value, tag):
-            yield _scalar_event(value, tag)
+            events.append(_scalar_event(value, tag))
         case Items(value, tag):
-            yield yaml.SequenceStartEvent(None, tag, tag == SEQ, flow_style=not value)
+            events.append(yaml.SequenceStartEvent(None, tag, tag == SEQ, flow_style=not value))
             for each in value:
-                yield from _events(each, depth + 1)
-            yield yaml.SequenceEndEvent()
+                _tell(each, events, depth + 1)
+            events.append(yaml.SequenceEndEvent())
         case Pairs(pairs, tag):
-            yield yaml.MappingStartEvent(None, tag, tag == MAP, flow_style=not pairs)
+            events.append(yaml.MappingStartEvent(None, tag, tag == MAP, flow_style=not pairs))
             for pair in pairs:
                 for each in pair:
-                    yield from _events(each, depth + 1)
-            yield yaml.MappingEndEvent()
+                    _tell(each, events, depth + 1)
+            events.append(yaml.MappingEndEvent())
 
 
 @lru_cache(maxsize=1024)  # most documents have most of their words in common

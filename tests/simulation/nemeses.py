@@ -75,7 +75,10 @@ def lose_reply(world: Scene, process: Victim) -> None:
 
 
 def expire(world: Scene, process: Victim) -> None:
-    process.registry.expire()
+    """Have the registry give up a session before its time. One that cannot hear of it may begin what it has
+    claimed, and nothing could keep it from that."""
+    if not process.paused:
+        process.registry.expire()
 
 
 def slow(world: Scene, process: Slowed) -> None:

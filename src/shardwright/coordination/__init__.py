@@ -12,6 +12,7 @@ from . import (
     ending,
     failover,
     firing,
+    founding,
     gap,
     instance,
     leader,
@@ -46,11 +47,15 @@ def reviving_nothing(step: Step) -> Step:
 
 
 def _decide(view: View) -> Iterator[Step | Look]:
-    """Before anything, that its settings are agreed, and when nothing else is to be done, to leave if we are
-    to."""
+    """Before anything, that the job is there and its settings are agreed, and when nothing else is to be
+    done, to leave if we are to."""
+    if founding.possible(view):
+        yield founding.begin(view)
+        return
     yield from settings.decide(view)
     if not settings.agreed(view):
         return
+    firing.recall(view)
     idle = True
     for concept in CONCEPTS:
         for each in concept.decide(view):

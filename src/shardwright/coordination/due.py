@@ -30,6 +30,7 @@ _WINDOWS = (
     timedelta(hours=2),
     timedelta(hours=26),
     timedelta(days=62),
+    timedelta(days=400),
     timedelta(days=2000),
 )
 

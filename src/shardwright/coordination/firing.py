@@ -21,33 +21,50 @@ from . import (
     trigger,
 )
 from .step import Look, Step
-from .view import View
+from .view import View, once
+
+
+@once
+def open_to_fires(view: View) -> bool:
+    """Only those who may work start anything, and nobody while a Java leader asks for a quiet moment."""
+    here = not view.local.draining and not view.local.stopped
+    return here and server.may_work(view) and sharding.settled(view)
+
+
+@once
+def ours(view: View) -> list[int]:
+    """The shards assigned to us, less what an operator disabled and what somebody took over."""
+    off = execution.disabled(view)
+    assigned = rotation.turn(view, sharding.mine(view))
+    return [item for item in assigned if item not in off and not failover.taken(view, item)]
+
+
+def recall(view: View) -> None:
+    """Read how far our shards have come, before anything is decided: a look that finds in the middle that it
+    must read was for nothing."""
+    if open_to_fires(view):
+        view.cursors.need(ours(view))
 
 
 def decide(view: View) -> Iterator[Step | Look]:
-    # Only those who may work start anything, and nobody while a Java leader asks for a quiet moment.
-    if view.local.draining or view.local.stopped or not server.may_work(view) or not sharding.settled(view):
+    if not open_to_fires(view):
         return
     if not timekeeping.trusted(view):
         yield from timekeeping.complain(view)
         return
 
-    # Ours are those assigned to us, less what an operator disabled and what somebody took over.
-    off = execution.disabled(view)
-    assigned = rotation.turn(view, sharding.mine(view))
-    ours = [item for item in assigned if item not in off and not failover.taken(view, item)]
-    view.cursors.need(ours)
-
     # Who was asked to fire does so; what has just been claimed for that has no fire of its own to come to.
-    asked = list(trigger.decide(view, ours))
+    mine = ours(view)
+    view.cursors.need(mine)
+    asked = list(trigger.decide(view, mine))
     yield from asked
     if any(step.then is not None for step in asked) or not gap.settled(view):
         return
 
     # What still runs is made good when it has ended; what the dead left unfinished is failover's.
-    fires = due.fires(view, gap.open_for(view, ours))
-    free = [item for item in ours if not claim.busy(view, item)]
-    busy = sorted(set(ours).difference(free))
+    fires = due.fires(view, gap.open_for(view, mine))
+    free = [item for item in mine if not claim.busy(view, item)]
+    busy = sorted(set(mine).difference(free))
     yield from misfire.remember(view, [item for item in busy if item in fires])
     yield from claim.watch_unmarked(view, [item for item in busy if item in fires or trigger.asked(view)])
     free = [item for item in free if not failover.owns(view, item)]

@@ -140,6 +140,11 @@ def blinking(view: View) -> list[str]:
     )
 
 
+def first(view: View) -> Gap:
+    """How things stand in a job that we have just begun."""
+    return Gap(timetable(view), len(view.items), since=view.local.since, alone=view.local.since)
+
+
 def now(view: View) -> Gap:
     """How things stand, told on from what was known."""
     before = known(view)

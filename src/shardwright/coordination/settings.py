@@ -30,12 +30,12 @@ def declared(view: View) -> JobConfig:
 
 def agreed(view: View) -> bool:
     """Whether we work by what the registry says. Nothing else is decided before, unless we are to stop."""
-    if _is_on_its_way_out(view):
+    if is_on_its_way_out(view):
         return True
     return view.local.adopted is not None and view.local.adopted == view.tree.get(NODE)
 
 
-def _is_on_its_way_out(view: View) -> bool:
+def is_on_its_way_out(view: View) -> bool:
     never_came = view.local.draining and not instance.registered(view)
     return never_came or view.local.stopped or instance.ordered_to_stop(view)
 
@@ -52,7 +52,7 @@ def conflict(view: View) -> str | None:
 
 
 def decide(view: View) -> Iterator[Step | Look]:
-    if _is_on_its_way_out(view):
+    if is_on_its_way_out(view):
         return  # a job that was removed is not made again by those who are told to leave it
     view.tree.need([ROOT, NODE])
     first = view.local.adopted is None

@@ -43,8 +43,20 @@ class _Entry:
     def __init__(self, node: Node | None, since: float) -> None:
         self.node = node
         self.fresh = node is not None
-        self.names: list[str] = []
+        self.names: list[str] | tuple[()] = ()
         self.since = since
+
+    def add(self, name: str) -> None:
+        """One more child. Most nodes have none, and are spared an empty list."""
+        if self.names:
+            insort(self.names, name)
+        else:
+            self.names = [name]
+
+    def remove(self, name: str) -> None:
+        names = self.names
+        assert isinstance(names, list)
+        del names[bisect_left(names, name)]
 
 
 class Tree:
@@ -187,8 +199,7 @@ class Mirror(Tree):
         self._changed()
         if path:
             parent, _, name = path.rpartition("/")
-            names = self._entries[parent].names
-            del names[bisect_left(names, name)]
+            self._entries[parent].remove(name)
         self._forget(path, now)
         if len(self._gone) > _REMEMBERED:
             # For what is forgotten absence counts from the last of it: rather too short than too long.
@@ -234,11 +245,11 @@ class Mirror(Tree):
                 self._named[name][path] = None
             above = self._entries.get(parent)
             if above is not None:
-                insort(above.names, name)
+                above.add(name)
                 return
             # A child cannot be without its parent: we only have not been told of that one yet.
             above = self._entries[parent] = _Entry(None, now)
-            above.names.append(name)
+            above.add(name)
             self._gone.pop(parent, None)
             path = parent
 

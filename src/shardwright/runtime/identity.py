@@ -1,8 +1,12 @@
 """Who we are: an address that others reach us by, and a name that is never used twice."""
 
 import os
-import secrets
+import random
 import socket
+
+#: Seeded from the system once, because asking that for each of thousands of jobs takes its time; a fork has
+#: the same, and another pid.
+_CHANCE = random.Random(os.urandom(16))  # noqa: S311 - names are to differ, not to be kept secret
 
 
 def address() -> str:
@@ -20,4 +24,4 @@ def address() -> str:
 
 def new_name(of: str) -> str:
     """A name for one session of this process: `<address>@-@<pid>-<random>`, readable by Java."""
-    return f"{of}@-@{os.getpid()}-{secrets.token_hex(4)}"
+    return f"{of}@-@{os.getpid()}-{_CHANCE.getrandbits(32):08x}"
