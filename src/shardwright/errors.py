@@ -6,6 +6,7 @@
     ├── JobError (ValueError)         a job that cannot be declared, or is not there: what to do instead
     ├── RecipeError (ValueError)      a master or a slice that cannot be: what to do instead
     ├── OperationError (ValueError)   what an operator asked for cannot be done: why, and what could be
+    ├── Failed                        a run that did not do what it should, and says why in a sentence
     ├── Cancelled                     a run was told to stop, and does (raised by `shard.raise_if_cancelled`)
     ├── MissingExtra (ImportError)    an optional part that is not installed: which one, and how to get it
     └── RegistryError                 the shared registry cannot be used
@@ -43,6 +44,10 @@ class RecipeError(ShardwrightError, ValueError):
 
 class OperationError(ShardwrightError, ValueError):
     """What an operator asked for cannot be done."""
+
+
+class Failed(ShardwrightError):
+    """A run that did not do what it should: a script that ends with an error, an answer that is none."""
 
 
 class Cancelled(ShardwrightError):

@@ -2,7 +2,8 @@
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -35,9 +36,11 @@ class Shard:
     """Why it runs: scheduled, misfire, failover, trigger or catch-up."""
     checkpoint: str | None
     """What the run before left by `save`."""
-    _lease: Callable[[], float] = field(repr=False)
-    _save: Callable[[str], None] = field(repr=False)
-    _cancelled: threading.Event = field(repr=False, default_factory=threading.Event)
+    task_id: str = ""
+    """What ElasticJob calls the run: job, shard and instance in one word."""
+    _lease: Callable[[], float] = field(repr=False, default=lambda: 0.0)
+    _save: Callable[[str], None] = field(repr=False, default=lambda checkpoint: None)
+    _order: "Order" = field(repr=False, default_factory=lambda: Order())
 
     @property
     def lease_left(self) -> float:
@@ -47,16 +50,42 @@ class Shard:
     @property
     def cancelled(self) -> bool:
         """Whether to stop: we were ordered to, are leaving, or may have been given up."""
-        return self._cancelled.is_set()
+        return self._order.given
 
     def cancel(self) -> None:
         """Tell the run to stop."""
-        self._cancelled.set()
+        self._order.give()
+
+    def on_cancel(self, act: Callable[[], None]) -> AbstractContextManager[None]:
+        """Have something done when the run is told to stop, while in this context: at once if it was already.
+        It is called in another thread, and must be quick."""
+        return self._order.heeded_by(act)
 
     def raise_if_cancelled(self) -> None:
         """Stop here if we are to stop; what was done until now is not taken for the whole."""
         if self.cancelled:
             raise Cancelled(f"{self.job_name}, shard {self.item}: told to stop")
+
+    def as_json(self) -> str:
+        """All that a program in another process or language needs to know."""
+        names = ("item", "total", "parameter", "job_name", "job_parameter", "token", "attempt", "source")
+        told = {name: getattr(self, name) for name in (*names, "checkpoint", "task_id")}
+        fire = self.fire_time.isoformat() if self.fire_time is not None else None
+        return json.dumps({**told, "fire_time": fire}, ensure_ascii=False)
+
+    def sharding_context(self) -> str:
+        """The same as ElasticJob tells it to scripts and over HTTP, to the letter: a JSON object of its
+        `ShardingContext`."""
+        told = {
+            "jobName": self.job_name,
+            "taskId": self.task_id,
+            "shardingTotalCount": self.total,
+            "jobParameter": self.job_parameter,
+            "shardingItem": self.item,
+            "shardingParameter": self.parameter or None,
+        }
+        present = {key: value for key, value in told.items() if value is not None}
+        return json.dumps(present, ensure_ascii=False, separators=(",", ":"))
 
     def save(self, checkpoint: str) -> None:
         """Leave a short text for whoever runs this shard next, whether this run comes to its end or not: save
@@ -64,6 +93,41 @@ class Shard:
         at all."""
         check_checkpoint(checkpoint)
         self._save(checkpoint)
+
+
+class Order:
+    """The order to stop, once given never taken back, and those who want to hear of it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._given = threading.Event()
+        self._heeding: list[Callable[[], None]] = []
+
+    @property
+    def given(self) -> bool:
+        return self._given.is_set()
+
+    def give(self) -> None:
+        with self._lock:
+            self._given.set()
+            heeding, self._heeding = self._heeding, []
+        for act in heeding:
+            act()
+
+    @contextmanager
+    def heeded_by(self, act: Callable[[], None]) -> Iterator[None]:
+        with self._lock:
+            waits = not self.given
+            if waits:
+                self._heeding.append(act)
+        if not waits:
+            act()
+        try:
+            yield
+        finally:
+            with self._lock:
+                if act in self._heeding:
+                    self._heeding.remove(act)
 
 
 def check_checkpoint(checkpoint: str) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from .clock import HandClock
-from .coordination.ending import CUT_SHORT
+from .outcomes import CUT_SHORT
 from .registry.memory import MemoryRegistry, Store
 from .runtime.bodies import Body
 from .runtime.process import Process

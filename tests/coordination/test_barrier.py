@@ -23,6 +23,7 @@ from shardwright.coordination.step import (
     do,
 )
 from shardwright.coordination.view import Call, Hooks, Run
+from shardwright.outcomes import CUT_SHORT
 
 from .test_firing import FIRE, LED, T, cursor, owned
 from .views import JAVA, NOW, A, B, Told, a_view, member
@@ -114,7 +115,7 @@ def test_a_run_cut_short_has_not_completed_where_somebody_else_goes_on_with_it()
         now=T,
         config={"failover": True},
         cursors={0: cursor(at=T, run=run), 1: None},
-        runs={0: Run("3", ending.CUT_SHORT)},
+        runs={0: Run("3", CUT_SHORT)},
         hooks=END,
     )
     (step,) = ending.decide(view)

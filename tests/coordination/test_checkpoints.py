@@ -2,7 +2,6 @@
 
 from shardwright.coordination import claim, ending, failover, firing, latch, unheard
 from shardwright.coordination.claim import Cursor, Tenure
-from shardwright.coordination.ending import CUT_SHORT
 from shardwright.coordination.step import (
     Claim,
     Create,
@@ -16,6 +15,7 @@ from shardwright.coordination.step import (
     do,
 )
 from shardwright.coordination.view import Run, Source, View
+from shardwright.outcomes import CUT_SHORT
 
 from .test_firing import FIRE, LED, T, cursor, owned, starts
 from .views import A, B, Told, a_view, member

@@ -15,10 +15,10 @@ from datetime import UTC, datetime, timedelta
 from shardwright import coordination
 from shardwright.clock import HandClock
 from shardwright.coordination import settings
-from shardwright.coordination.ending import CUT_SHORT
 from shardwright.coordination.step import Claim, Look, Step
 from shardwright.coordination.view import Hooks, View
 from shardwright.jobs import JobConfig
+from shardwright.outcomes import CUT_SHORT
 from shardwright.registry import Create, Delete, Put, State
 from shardwright.registry.memory import MemoryRegistry
 from shardwright.runtime.member import Member

@@ -8,12 +8,10 @@ job wants that, it is put up for somebody else.
 from collections.abc import Iterator
 from itertools import chain
 
+from ..outcomes import CUT_SHORT
 from . import claim, due, failover, request, rotation, sharding
 from .step import Delete, Forget, Put, Step, Write, do, portions
 from .view import View
-
-#: The outcome of a run that we stopped before it was through.
-CUT_SHORT = "cut short"
 
 
 def decide(view: View) -> Iterator[Step]:

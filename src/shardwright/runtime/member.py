@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from .. import coordination
 from ..coordination import instance, leader
-from ..coordination.ending import CUT_SHORT
 from ..coordination.step import (
     Adopt,
     Called,
@@ -33,6 +32,7 @@ from ..coordination.step import (
 )
 from ..coordination.view import Call, Cursors, Hooks, Local, Nodes, Run, View
 from ..jobs import JobConfig
+from ..outcomes import CUT_SHORT
 from ..registry import Create, Node, Outcome, Put, Refused, Registry, Require, Tree, Unknown, Write
 from ..shard import check_checkpoint
 from .turns import Turns

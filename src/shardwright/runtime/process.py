@@ -180,6 +180,7 @@ class Process(Hub):
             attempt=claim.tries,
             source=claim.source.value,
             checkpoint=claim.checkpoint,
+            task_id=f"{config.name}@-@{claim.item}@-@READY@-@{member.me}",
             _lease=session.lease_left if session is not None else lambda: 0.0,
             _save=lambda text: self.reactor.post(lambda: member.save(claim.item, claim.attempt, text)),
         )

@@ -11,14 +11,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from ..coordination.ending import CUT_SHORT
 from ..errors import Cancelled
+from ..outcomes import CUT_SHORT, FAILED, OK
 from ..shard import Shard
 from .bodies import Body
 
 log = logging.getLogger(__name__)
-
-OK, FAILED = "ok", "failed"
 
 
 class Workers(Protocol):
