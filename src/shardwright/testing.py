@@ -14,16 +14,16 @@ here sleeps, and the same calls give the same result every time.
 """
 
 import random
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from .clock import HandClock
+from .jobs import JobConfig
 from .outcomes import CUT_SHORT
 from .registry.memory import MemoryRegistry, Store
 from .runtime.bodies import Body
 from .runtime.process import Process
 from .runtime.scheduler import Scheduler
-from .runtime.work import outcome_of
+from .runtime.work import End, Ended, try_it
 from .shard import Shard
 
 __all__ = ["Cluster", "Replica"]
@@ -40,7 +40,7 @@ class Replica:
         self._cluster = cluster
         self._lasting = lasting
         self.registry: MemoryRegistry = cluster.store.connect(timeout=cluster.session_timeout)
-        self.process = Process(self.registry, address=address, pool=self, failed=self._failed)
+        self.process = Process(self.registry, address=address, workers=self, failed=self._failed)
         for job in scheduler.jobs:
             self.process.be_in(job)
 
@@ -49,26 +49,32 @@ class Replica:
 
     # What a process asks of whoever runs its shards
 
-    def free(self) -> int:
+    def free(self, config: JobConfig) -> int:
         return 1000
 
-    def run(self, shard: Shard, body: Body, ended: Callable[[str], None]) -> None:
+    def run(self, config: JobConfig, shard: Shard, body: Body, ended: Ended) -> None:
         self.runs.append(shard)
-        outcome = outcome_of(shard, body)
+        end = try_it(shard, body)
+        if not self._lasting:
+            ended(end)
+            return
         clock = self._cluster.clock
-        clock.at(clock.boot() + self._lasting, lambda: self._end(shard, outcome, ended))
+        clock.at(clock.boot() + self._lasting, lambda: self._end(shard, end, ended))
+
+    def forget(self, job: str) -> None:
+        """Nothing is kept."""
 
     def close(self) -> None:
         """Nothing is kept."""
 
-    def _end(self, shard: Shard, outcome: str, ended: Callable[[str], None]) -> None:
+    def _end(self, shard: Shard, end: End, ended: Ended) -> None:
         if not self.alive:
             return
         if self.paused:
             clock = self._cluster.clock
-            clock.at(clock.boot() + 1.0, lambda: self._end(shard, outcome, ended))
+            clock.at(clock.boot() + 1.0, lambda: self._end(shard, end, ended))
             return
-        ended(CUT_SHORT if shard.cancelled else outcome)
+        ended(End(CUT_SHORT) if shard.cancelled else end)
 
     def _failed(self, error: Exception) -> None:
         raise error

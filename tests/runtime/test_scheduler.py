@@ -197,10 +197,6 @@ def test_mistakes_are_told_in_words() -> None:
         @scheduler.job  # type: ignore[arg-type]
         def bare() -> None: ...
 
-    async def soon() -> None: ...
-
-    with pytest.raises(JobError, match="is a coroutine, which is not run yet"):
-        scheduler.add(soon)
     with scheduler, pytest.raises(JobError, match="runs already"):
         scheduler.start()
 

@@ -14,18 +14,26 @@ def of(function: Callable[..., object], job: str) -> Body:
     """A function that takes the shard, or nothing; refused where it wants anything else."""
     if not callable(function):
         raise JobError(f"job {job!r}: {function!r} is no function")
-    if inspect.iscoroutinefunction(function):
-        raise JobError(f"job {job!r}: its function is a coroutine, which is not run yet: give a plain one")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return function  # built in, and nothing is known of it
     needed = [each for each in signature.parameters.values() if _is_needed(each)]
     if not needed and not _takes_any(signature):
-        return lambda shard: function()
+        return _without_shard(function)
     if len(needed) <= 1 and all(each.kind is not each.KEYWORD_ONLY for each in needed):
         return function
     raise JobError(f"job {job!r}: its function must take the shard or nothing, not {signature}")
+
+
+def _without_shard(function: Callable[..., object]) -> Body:
+    if not inspect.iscoroutinefunction(function):
+        return lambda shard: function()
+
+    async def run(shard: Shard) -> object:
+        return await function()
+
+    return run
 
 
 def _is_needed(parameter: inspect.Parameter) -> bool:

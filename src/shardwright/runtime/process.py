@@ -12,13 +12,15 @@ from functools import partial
 
 from ..coordination.step import Claim
 from ..jobs import JobConfig
+from ..outcomes import FAILED, TIMED_OUT
 from ..registry import Create, Delete, Outcome, Registry, State
 from ..shard import Shard
 from . import identity
 from .bodies import Body
 from .hub import Hub
 from .member import Member
-from .work import Workers
+from .runs import Running
+from .work import End, Workers
 
 log = logging.getLogger("shardwright")
 
@@ -45,13 +47,13 @@ class Process(Hub):
     """This process, while its scheduler runs."""
 
     def __init__(
-        self, registry: Registry, *, address: str, pool: Workers, failed: Callable[[Exception], None]
+        self, registry: Registry, *, address: str, workers: Workers, failed: Callable[[Exception], None]
     ) -> None:
         super().__init__(registry, failed=failed, told=self._told)
         self.address = address
-        self._pool = pool
+        self._workers = workers
         self._members: dict[str, Member] = {}
-        self._shards: dict[Key, Shard] = {}
+        self._running: dict[Key, Running] = {}
 
     # -- any thread ---------------------------------------------------------------------------------
 
@@ -94,20 +96,21 @@ class Process(Hub):
 
     def cut_short(self) -> list[str]:
         """Tell all that runs to stop; says what that is."""
-        running = list(self._shards.values())
-        for shard in running:
-            shard.cancel()
-        return sorted({shard.job_name for shard in running})
+        running = list(self._running.items())
+        for _, run in running:
+            self.reactor.post(run.cancel)
+        return sorted({job for (job, _, _), _ in running})
 
     def close(self) -> None:
         super().close()
-        self._pool.close()
+        self._workers.close()
 
     def abandon(self) -> None:
         """End the session although the reactor may be stuck; what runs is told to stop."""
         super().abandon()
-        self._pool.close()
-        self.cut_short()
+        for run in list(self._running.values()):
+            run.shard.cancel()
+        self._workers.close()
 
     # -- the reactor's thread -----------------------------------------------------------------------
 
@@ -120,7 +123,7 @@ class Process(Hub):
                 work=lambda claim, token: self._work(job, claim, token),
                 cancel=lambda item, attempt: self._cancel((job.name, item, attempt)),
                 kind=job.kind,
-                slots=self._pool.free,
+                slots=lambda: self._workers.free(self._settings(job)),
                 wake=wake,
                 commit=commit,
             )
@@ -137,6 +140,7 @@ class Process(Hub):
         def left() -> None:
             self.reactor.remove(name)
             self._members.pop(name, None)
+            self._workers.forget(name)
             if not gone.done():
                 gone.set_result(None)
 
@@ -154,20 +158,22 @@ class Process(Hub):
         new = [Create(f"{root}/trigger/{who}") for who in there]
         return self.registry.commit(*old, *new)
 
+    def _settings(self, job: Job) -> JobConfig:
+        """The settings that hold; those declared while there are no others."""
+        member = self._members.get(job.name)
+        return member.settings if member is not None else job.config
+
     def _work(self, job: Job, claim: Claim, token: int) -> None:
         """Begin a run, at its time if we have claimed it early."""
         member, key = self._members[job.name], (job.name, claim.item, claim.attempt)
-        shard = self._shards[key] = self._shard(member, claim, token)
-        ended = partial(self._post_end, key, member)
+        shard = partial(self._shard, member, claim, token)
+        told = partial(self._end, key, member)
+        run = Running(self.reactor, self._workers, member.settings, job.body, shard, told)
+        self._running[key] = run
         now = self.registry.now()
-        early = ((shard.fire_time or now) - now).total_seconds()
-        begin = partial(self._pool.run, shard, job.body, ended)
-        if early > 0:
-            self.reactor.later(self.registry.clock.boot() + early, begin)
-        else:
-            begin()
+        run.begin(((run.shard.fire_time or now) - now).total_seconds())
 
-    def _shard(self, member: Member, claim: Claim, token: int) -> Shard:
+    def _shard(self, member: Member, claim: Claim, token: int, retries: int) -> Shard:
         config, session = member.settings, self.registry.session()
         return Shard(
             item=claim.item,
@@ -177,7 +183,7 @@ class Process(Hub):
             job_parameter=config.parameter,
             fire_time=fire_time(claim.fire),
             token=token,
-            attempt=claim.tries,
+            attempt=claim.tries + retries,
             source=claim.source.value,
             checkpoint=claim.checkpoint,
             task_id=f"{config.name}@-@{claim.item}@-@READY@-@{member.me}",
@@ -185,19 +191,18 @@ class Process(Hub):
             _save=lambda text: self.reactor.post(lambda: member.save(claim.item, claim.attempt, text)),
         )
 
-    def _post_end(self, key: Key, member: Member, outcome: str) -> None:
-        """A run is over; in the thread that ran it."""
-        self.reactor.post(lambda: self._end(key, member, outcome))
-
-    def _end(self, key: Key, member: Member, outcome: str) -> None:
-        self._shards.pop(key, None)
-        member.finished(key[1], key[2], outcome)
+    def _end(self, key: Key, member: Member, end: End, shard: Shard) -> None:
+        self._running.pop(key, None)
+        if end.outcome in (FAILED, TIMED_OUT):
+            words = "failed" if end.outcome == FAILED else "took longer than its timeout"
+            log.error("%s: shard %d %s", shard.job_name, shard.item, words, exc_info=end.error)
+        member.finished(key[1], key[2], end.outcome)
 
     def _cancel(self, key: Key) -> None:
-        shard = self._shards.get(key)
-        if shard is not None:
-            log.info("%s: shard %d is told to stop", shard.job_name, shard.item)
-            shard.cancel()
+        run = self._running.get(key)
+        if run is not None:
+            log.info("%s: shard %d is told to stop", key[0], key[1])
+            run.cancel()
 
     def _told(self, state: State) -> None:
         match state:

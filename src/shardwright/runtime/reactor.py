@@ -38,6 +38,24 @@ BREATH, LONGEST_BREATH = 0.0001, 0.05
 BACK_OFF, BACK_OFF_MOST = 1.0, 60.0
 
 
+#: How many notes that were called off may lie in the heap, whatever its size.
+FEW = 1000
+
+
+class Later:
+    """Something to be done at a moment; `note` is None once it has been called off."""
+
+    __slots__ = ("_order", "note", "when")
+
+    def __init__(self, when: float, order: int, note: Callable[[], None]) -> None:
+        self.when = when
+        self.note: Callable[[], None] | None = note
+        self._order = order
+
+    def __lt__(self, other: "Later") -> bool:
+        return (self.when, self._order) < (other.when, other._order)
+
+
 class Reactor:
     """All the jobs of a process on one registry.
 
@@ -56,7 +74,8 @@ class Reactor:
         self._due: list[tuple[float, int, str]] = []
         self._next: dict[str, float] = {}
         """Whose moment in the heap is which: others that stand there are no longer asked for."""
-        self._later: list[tuple[float, int, Callable[[], None]]] = []
+        self._later: list[Later] = []
+        self._called_off = 0
         self._breath = 0.0
         self._order = itertools.count()
         self._failures: dict[str, int] = {}
@@ -130,9 +149,22 @@ class Reactor:
         if member is not None:
             member.close()
 
-    def later(self, when: float, note: Callable[[], None]) -> None:
-        """Have something done when the boot clock gets there."""
-        heapq.heappush(self._later, (when, next(self._order), note))
+    def later(self, when: float, note: Callable[[], None]) -> "Later":
+        """Have something done when the boot clock gets there, unless it is called off before."""
+        later = Later(when, next(self._order), note)
+        heapq.heappush(self._later, later)
+        return later
+
+    def call_off(self, later: "Later") -> None:
+        """What was to be done later need not be. It is taken out of the heap when half of that is such."""
+        if later.note is None:
+            return
+        later.note = None
+        self._called_off += 1
+        if self._called_off > max(FEW, len(self._later) // 2):
+            self._later = [each for each in self._later if each.note is not None]
+            heapq.heapify(self._later)
+            self._called_off = 0
 
     def members(self) -> Iterable[Turns]:
         return self._members.values()
@@ -165,16 +197,21 @@ class Reactor:
         """The boot clock at which to turn although nothing was heard."""
         if self._ready or self._notes:
             return self.registry.clock.boot()
-        heads = [heap[0][0] for heap in (self._due, self._later) if heap]
+        heads = [at for at, _, _ in self._due[:1]] + [later.when for later in self._later[:1]]
         registry = self.registry.due()
         return min([*heads, *([registry] if registry is not None else [])], default=None)
 
     def _begin(self, now: float) -> int:
         """Do what was to be done now; how much that was."""
         count = 0
-        while self._later and self._later[0][0] <= now:
-            heapq.heappop(self._later)[2]()
-            count += 1
+        while self._later and self._later[0].when <= now:
+            later = heapq.heappop(self._later)
+            note, later.note = later.note, None
+            if note is None:
+                self._called_off -= 1
+            else:
+                note()
+                count += 1
         self._breath = min(LONGEST_BREATH, BREATH * count)
         return count
 
@@ -189,7 +226,7 @@ class Reactor:
     def _has_time(self, began: float) -> bool:
         """Whether to go on in this round: not for too long, nor when something is to begin."""
         now = self.registry.clock.boot()
-        return now < began + SLICE and not (self._later and self._later[0][0] <= now)
+        return now < began + SLICE and not (self._later and self._later[0].when <= now)
 
     def _compare_clocks(self, now: float) -> None:
         """Fires go by the registry's time of day, and we sleep by the boot clock: when the one was set,

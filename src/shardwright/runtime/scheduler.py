@@ -30,7 +30,7 @@ from ..registry.url import found, parse
 from . import bodies, identity
 from .process import Job, Process
 from .supervisor import Supervisor
-from .work import Pool
+from .work import Workshop
 
 log = logging.getLogger("shardwright")
 
@@ -216,7 +216,7 @@ class Scheduler:
         registry = registries.connect(self._url)
         where = self._address or identity.address()
         log.info("%s: joined as %s", parse(self._url), where)
-        process = Process(registry, address=where, pool=Pool(self._threads), failed=failed)
+        process = Process(registry, address=where, workers=Workshop(self._threads), failed=failed)
         process.start()
         process.add(*self._jobs.values())
         return process

@@ -1,0 +1,147 @@
+"""Runs: tries, pauses, timeouts, and one end that is told. Time is moved by hand."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from shardwright import Scheduler, Shard
+from shardwright.testing import Cluster, Replica
+
+FIRE = 10.0  # the first fire is so many seconds after the cluster's beginning
+
+
+def service(body: Callable[..., object], **settings: object) -> Scheduler:
+    scheduler = Scheduler("memory://")
+    scheduler.add(body, "job", cron="10 * * * * ?", time_zone="UTC", **settings)
+    return scheduler
+
+
+class Flaky:
+    """Fails so many times, then works; knows when it was tried."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.cluster = Cluster()
+        self.tried: list[float] = []
+        self._began = self.cluster.clock.boot()
+
+    def __call__(self, shard: Shard) -> None:
+        self.tried.append(self.cluster.clock.boot() - self._began)
+        if len(self.tried) <= self.failures:
+            raise ConnectionError("the other side is down")
+
+
+def last(cluster: Cluster, item: int = 0) -> str:
+    """How the last run of a shard ended, as its cursor tells."""
+    (node,) = [node for path, node in cluster.store.nodes.items() if path.endswith(f"/job/cursor/{item}")]
+    return str(json.loads(node.data).get("last", ""))
+
+
+def facts(replica: Replica) -> list[tuple[int, int]]:
+    return [(shard.attempt, shard.token) for shard in replica.runs]
+
+
+def test_a_shard_that_failed_is_tried_again_in_the_same_fire_under_the_same_token() -> None:
+    body = Flaky(2)
+    replica = body.cluster.start(service(body, retries=3, retry_delay="4s"))
+    body.cluster.advance(seconds=40)
+    assert [attempt for attempt, _ in facts(replica)] == [1, 2, 3]
+    assert len({token for _, token in facts(replica)}) == 1
+    assert {shard.fire_time for shard in replica.runs} == {body.cluster.now - timedelta(seconds=40 - FIRE)}
+    assert last(body.cluster) == "ok"
+
+
+def test_pauses_double_up_to_the_longest_and_never_fall_below_half_of_that() -> None:
+    body = Flaky(5)
+    body.cluster.start(service(body, retries=5, retry_delay="1s", retry_delay_max="4s"))
+    body.cluster.advance(seconds=50)
+    pauses = [after - before for before, after in zip(body.tried, body.tried[1:], strict=False)]
+    assert len(pauses) == 5
+    for pause, whole in zip(pauses, [1, 2, 4, 4, 4], strict=True):
+        assert whole / 2 <= pause <= whole
+
+
+def test_what_fails_every_time_has_failed_once_and_the_next_fire_begins_anew(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    body = Flaky(3)
+    replica = body.cluster.start(service(body, retries=2))
+    body.cluster.advance(seconds=30)
+    assert (len(body.tried), last(body.cluster)) == (3, "failed")
+    errors = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert [record.message for record in errors] == ["job: shard 0 failed"]
+    body.cluster.advance(seconds=60)
+    assert (replica.runs[-1].attempt, last(body.cluster)) == (1, "ok")
+
+
+def test_a_run_that_takes_longer_than_its_timeout_is_told_to_stop_and_has_timed_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = Cluster()
+    replica = cluster.start(service(lambda shard: None, timeout="3s"), lasting=8.0)
+    cluster.advance(seconds=FIRE + 2.9)
+    assert not replica.runs[0].cancelled
+    cluster.advance(seconds=0.2)
+    assert replica.runs[0].cancelled
+    assert "takes longer than its timeout of 3 s and is told to stop" in caplog.text
+    cluster.advance(seconds=6)
+    assert last(cluster) == "timed out"
+
+
+def test_a_run_that_ends_in_time_is_not_told_anything() -> None:
+    cluster = Cluster()
+    replica = cluster.start(service(lambda shard: None, timeout="9s"), lasting=8.0)
+    cluster.advance(seconds=FIRE + 20)
+    assert not replica.runs[0].cancelled
+    assert last(cluster) == "ok"
+
+
+def test_who_was_too_slow_is_tried_again_too() -> None:
+    cluster = Cluster()
+    replica = cluster.start(service(lambda shard: None, timeout="3s", retries=1), lasting=5.0)
+    cluster.advance(seconds=FIRE + 20)
+    assert [attempt for attempt, _ in facts(replica)] == [1, 2]
+    assert last(cluster) == "timed out"
+
+
+def test_a_member_that_is_told_to_leave_while_it_pauses_leaves_the_shard_to_another() -> None:
+    body = Flaky(1)
+    settings = {"retries": 1, "retry_delay": "30s", "failover": True}
+    first = body.cluster.start(service(body, **settings))
+    body.cluster.advance(seconds=FIRE + 1)
+    second = body.cluster.start(service(body, **settings))
+    assert first.process.cut_short() == ["job"]
+    body.cluster.advance(seconds=1)
+    assert [(shard.attempt, shard.source) for shard in second.runs or first.runs[1:]] == [(2, "failover")]
+
+
+def test_a_run_that_ends_as_it_is_cancelled_is_recorded_once() -> None:
+    cluster = Cluster()
+    replica = cluster.start(service(lambda shard: None), lasting=5.0)
+    cluster.advance(seconds=FIRE + 4.9)
+    (running,) = replica.process._running.values()
+    running.cancel()
+    running.cancel()
+    cluster.advance(seconds=0.1)
+    running.cancel()
+    cluster.advance(seconds=5)
+    assert len(replica.runs) == 1
+    assert last(cluster) == "cut short"
+
+
+def test_a_coroutine_is_a_job_like_any_other() -> None:
+    seen: list[int] = []
+
+    async def job(shard: Shard) -> None:
+        await asyncio.sleep(0)
+        seen.append(shard.item)
+
+    cluster = Cluster()
+    cluster.start(service(job, shards=3))
+    cluster.advance(seconds=FIRE + 5)
+    assert sorted(seen) == [0, 1, 2]
+    assert last(cluster) == "ok"
