@@ -132,6 +132,7 @@ def a_config(chance: random.Random) -> JobConfig:
             "catch_up_max_count": 3,
             "strategy": chance.choice(STRATEGIES),
             "static_sharding": chance.random() < 0.1,
+            "overlap": chance.choice([*[None] * 6, "skip", "queue", "cancel", "cancel", "allow"]),
         }
     )
 

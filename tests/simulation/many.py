@@ -24,6 +24,7 @@ SOMETIMES = (
     ),
     *("suspended", "lost", "connected", "same session again", "another session", "another leader"),
     *("refused", "claim found again", "cancelled", "put back", "stale effect refused", "left in order"),
+    *("superseded", "run beside another"),
     *("started hook", "completed hook", "hook called again"),
 )
 

@@ -18,7 +18,7 @@ from shardwright.coordination import settings
 from shardwright.coordination.step import Claim, Look, Step
 from shardwright.coordination.view import Hooks, View
 from shardwright.jobs import JobConfig
-from shardwright.outcomes import CUT_SHORT
+from shardwright.outcomes import CUT_SHORT, SUPERSEDED
 from shardwright.registry import Create, Delete, Put, State
 from shardwright.registry.memory import MemoryRegistry
 from shardwright.runtime.member import Member
@@ -133,6 +133,7 @@ class World:
             identity=identity,
             work=lambda claim, token: self._begin(process, claim, token),
             cancel=lambda item, attempt: self._cancel(process, item, attempt),
+            supersede=lambda item, attempt: self._cancel(process, item, attempt, SUPERSEDED),
             call=lambda round_, fire: self._call(process, round_, fire),
             hooks=self.hooks,
             decide=self.decide,
@@ -164,9 +165,9 @@ class World:
     def crash(self, process: Process) -> None:
         self.note(f"{process.name} crashes, running {sorted(process.running)}")
         process.dead = True
-        self.orphaned += [
+        self.orphaned += [  # of several runs of one shard, only the newest is looked after
             started.claim
-            for started in self.started
+            for started in self._latest.values()
             if started.who == process.name and (started.claim.item, started.claim.attempt) in process.running
         ]
         process.running.clear()
@@ -296,6 +297,10 @@ class World:
         self.clock.at(self.clock.boot() + self._length(), lambda: self._end(process, claim, token))
 
     def _runs_nowhere_else(self, item: int) -> None:
+        if self.settings.overlap == "allow":
+            runs = [each for process in self.processes.values() for each, _ in process.running]
+            self.seen["run beside another"] += item in runs
+            return
         for java in self.javas.values():
             if (
                 java.keeps(item) and not self.hooks.started
@@ -330,11 +335,11 @@ class World:
         self.finished.add((claim.item, claim.fire, claim.tries))
         process.member.finished(claim.item, claim.attempt, "ok")
 
-    def _cancel(self, process: Process, item: int, attempt: str) -> None:
+    def _cancel(self, process: Process, item: int, attempt: str, outcome: str = CUT_SHORT) -> None:
         if process.running.pop((item, attempt), None) is not None:
-            self.note(f"{process.name} cancels {item}")
-            self.seen["cancelled"] += 1
-            process.member.finished(item, attempt, CUT_SHORT)
+            self.note(f"{process.name} cancels {item}: {outcome}")
+            self.seen["cancelled" if outcome == CUT_SHORT else outcome] += 1
+            process.member.finished(item, attempt, outcome)
 
     def _java_begins(self, member: JavaMember, item: int, fire: str) -> None:
         self.note(f"{member.me} runs {item} for {fire}")

@@ -211,7 +211,8 @@ def _claim(view: View, fire: Fire) -> Claim:
 def _claiming(view: View, fire: Fire) -> Iterator[Write]:
     now = cursor(view, fire.item)
     tenure = Tenure(view.me, attempt(view, fire.item), fire.fire, fire.source.value, fire.tries)
-    yield from execution.begin(view, [fire.item])
+    if fire.item not in view.local.runs:  # else its mark stands for both
+        yield from execution.begin(view, [fire.item])
     claimed = replace(now, at=fire.at or now.at, run=tenure, began=view.now, asked=fire.asked or now.asked)
     yield put(view, fire.item, claimed)
     yield from milestone.marks(view, milestone.STARTED, fire.item, fire.fire)

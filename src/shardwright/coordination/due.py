@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ..schedule import Schedule
-from . import claim, gap, instance
+from . import claim, gap, instance, overlap
 from .step import Look
 from .view import LONG_AGO, Source, View
 
@@ -169,7 +169,7 @@ def after_run(view: View, item: int) -> datetime | None:
     """Where the cursor stands when a run has ended. Fires that fell into it and are not made good are passed
     over with its end."""
     at = claim.cursor(view, item).at
-    if view.config.misfire or view.schedule is None or at is None:
+    if overlap.made_good(view) or view.schedule is None or at is None:
         return at
     if view.config.catch_up == "all" and at < came(view, item):
         return at

@@ -14,6 +14,7 @@ from . import (
     failover,
     gap,
     misfire,
+    overlap,
     rotation,
     server,
     sharding,
@@ -63,11 +64,13 @@ def decide(view: View) -> Iterator[Step | Look]:
 
     # What still runs is made good when it has ended; what the dead left unfinished is failover's.
     fires = due.fires(view, gap.open_for(view, mine))
+    beside = [item for item in mine if overlap.beside(view, item)]
     free = [item for item in mine if not claim.busy(view, item)]
-    busy = sorted(set(mine).difference(free))
+    busy = sorted(set(mine).difference(free, beside))
+    yield from overlap.supersede(view, busy, fires)
     yield from misfire.remember(view, [item for item in busy if item in fires])
     yield from claim.watch_unmarked(view, [item for item in busy if item in fires or trigger.asked(view)])
-    free = [item for item in free if not failover.owns(view, item)]
+    free = [item for item in free if not failover.owns(view, item)] + beside
 
     begin = [due.claimed(view, item, fires[item]) for item in free if item in fires]
     begin += [misfire.owed(view, item) for item in misfire.left_by_java(view, free) if item not in fires]

@@ -108,4 +108,4 @@ def decide(view: View) -> Iterator[Step | Look]:
 def at_work(view: View) -> bool:
     """Whether something runs here, or a hook is being called: others would take it for the work of the
     dead."""
-    return bool(view.local.runs or view.local.calls)
+    return bool(view.local.runs or view.local.calls or view.local.loose)

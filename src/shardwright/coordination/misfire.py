@@ -11,7 +11,7 @@ honoured when found.
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from . import claim, instance, sharding
+from . import claim, instance, overlap, sharding
 from .step import Create, Delete, Step, Write, do, portions
 from .view import Source, View
 
@@ -27,12 +27,12 @@ def owed(view: View, item: int) -> claim.Fire:
 
 def left_by_java(view: View, items: Iterable[int]) -> list[int]:
     """Of these shards, those of which a missed fire is noted."""
-    return [item for item in items if node(item) in view.tree] if view.config.misfire else []
+    return [item for item in items if node(item) in view.tree] if overlap.made_good(view) else []
 
 
 def remember(view: View, items: Iterable[int]) -> Iterator[Step]:
     """Note that a fire of these was missed, for a Java owner to come."""
-    if not view.config.misfire or not instance.java_members(view):
+    if not overlap.made_good(view) or not instance.java_members(view):
         return
     new = {item: [Create(node(item))] for item in items if node(item) not in view.tree}
     for part in portions(view, new):

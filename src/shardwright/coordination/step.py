@@ -36,6 +36,7 @@ __all__ = [
     "Start",
     "Step",
     "Stop",
+    "Supersede",
     "Sure",
     "Write",
     "do",
@@ -81,6 +82,13 @@ class Claim:
     attempt: str
     tries: int = 1
     checkpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Supersede(Effect):
+    """The next fire has come for these shards: what runs of them here is to stop, and is not run again."""
+
+    items: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,8 @@ class Run:
     """Claimed, and not begun: it waits until all shards of the fire have been claimed."""
     unsaved: str | None = None
     """A checkpoint that is not written yet."""
+    superseded: bool = False
+    """The next fire has come, and this run was told to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,9 @@ class Local:
 
     runs: Mapping[int, Run] = field(default_factory=dict)
     """The shards that run here, and those whose end is not told yet."""
+    loose: frozenset[tuple[int, str]] = frozenset()
+    """Runs that a newer one of the same shard went beside, each by shard and attempt: they go on here, and
+    nobody else looks after them."""
     slots: int = 1
     """How many more shards could start at once."""
     unsure: frozenset[int] = frozenset()

@@ -28,6 +28,7 @@ from ..coordination.step import (
     Start,
     Step,
     Stop,
+    Supersede,
     Sure,
 )
 from ..coordination.view import Call, Cursors, Hooks, Local, Nodes, Run, View
@@ -43,7 +44,7 @@ log = logging.getLogger(__name__)
 LONGEST_OUTCOME = 1000
 
 Work = Callable[[Claim, int], None]
-RunEffect = Start | Go | CallHook | Forget | Saved | Called | Sure | Reread
+RunEffect = Start | Supersede | Go | CallHook | Forget | Saved | Called | Sure | Reread
 T = TypeVar("T")
 
 
@@ -52,7 +53,8 @@ class Member(Turns):
 
     `work` is called to run a claimed shard under the number of its claim; it must return at once, and
     `finished` must be called when the run is over. `cancel` is called for a run that is no longer ours: its
-    claim went with our session, or we were ordered to stop. `call` is called to call a hook for a fire, and
+    claim went with our session, or we were ordered to stop; `supersede` for one that the next fire has come
+    to, where the job wants that to end it. `call` is called to call a hook for a fire, and
     `called` must be when that is over.
 
     `slots` says how many more shards could start at once.
@@ -68,6 +70,7 @@ class Member(Turns):
         identity: Callable[[], str],
         work: Work,
         cancel: Callable[[int, str], None] = lambda item, attempt: None,
+        supersede: Callable[[int, str], None] = lambda item, attempt: None,
         call: Callable[[str, str], None] = lambda round, fire: None,
         hooks: Hooks | None = None,
         kind: str = "",
@@ -94,7 +97,7 @@ class Member(Turns):
         self.on_left: Callable[[], None] = lambda: None
         """Called when we have left, or were refused."""
         self._identity, self._work, self._cancel, self._decide = identity, work, cancel, decide
-        self._call, self._kind, self._slots = call, kind, slots
+        self._call, self._kind, self._slots, self._supersede = call, kind, slots, supersede
         self._schedule = config.timetable()
         self._cursors: dict[int, Node | None] = {}
         self._learned: dict[int, float] = {}
@@ -106,7 +109,10 @@ class Member(Turns):
     def finished(self, item: int, attempt: str, outcome: str) -> None:
         """A run is over; ignored where it is not one of ours any more, or was over before."""
         run = self.local.runs.get(item)
-        if run is not None and run.attempt == attempt and run.outcome is None:
+        if (item, attempt) in self.local.loose:
+            self.local = replace(self.local, loose=self.local.loose - {(item, attempt)})
+            self._again = True
+        elif run is not None and run.attempt == attempt and run.outcome is None:
             self._set_run(item, replace(run, outcome=outcome[:LONGEST_OUTCOME]))
             self._again = True
 
@@ -184,7 +190,9 @@ class Member(Turns):
         self._cursors.clear()
         self._cancel_all()
         self._held.clear()
-        self.local = replace(self.local, runs={}, calls={}, unsure=frozenset(), since=self._registry.now())
+        self.local = replace(
+            self.local, runs={}, calls={}, loose=frozenset(), unsure=frozenset(), since=self._registry.now()
+        )
 
     def _decide_now(self) -> list[Step | Look]:
         view = self._view()
@@ -269,7 +277,7 @@ class Member(Turns):
 
     def _effect(self, effect: Effect, number: int) -> None:
         match effect:
-            case Start() | Go() | CallHook() | Forget() | Saved() | Called() | Sure() | Reread():
+            case _ if isinstance(effect, RunEffect):
                 self._effect_on_runs(effect, number)
             case Say(what):
                 self._say(what)
@@ -306,6 +314,11 @@ class Member(Turns):
                 pass
             case Start(claims):
                 self._start(claims, number)
+            case Supersede(items):
+                told = {item: replace(local.runs[item], superseded=True) for item in items}
+                self._set_runs({**local.runs, **told})
+                for item in items:
+                    self._supersede(item, told[item].attempt)
             case Go(items):
                 begun = {item: replace(local.runs[item], held=False) for item in items}
                 self._set_runs({**local.runs, **begun})
@@ -334,6 +347,9 @@ class Member(Turns):
     def _start(self, claims: tuple[Claim, ...], number: int) -> None:
         held = self.local.hooks.started
         new = {claim.item: Run(claim.attempt, fire=claim.fire, held=held) for claim in claims}
+        runs = self.local.runs
+        beside = {(item, runs[item].attempt) for item in new if item in runs}
+        self.local = replace(self.local, loose=self.local.loose | beside)
         self._set_runs({**self.local.runs, **new})
         self.local = replace(self.local, unsure=self.local.unsure.difference(new))
         for claim in claims:
@@ -362,6 +378,8 @@ class Member(Turns):
         for item, run in list(self.local.runs.items()):
             if run.outcome is None:
                 self._cancel(item, run.attempt)
+        for item, attempt in sorted(self.local.loose):
+            self._cancel(item, attempt)
 
     def _set_run(self, item: int, run: Run) -> None:
         self._set_runs({**self.local.runs, item: run})

@@ -122,6 +122,7 @@ class Process(Hub):
                 identity=lambda: identity.new_name(self.address),
                 work=lambda claim, token: self._work(job, claim, token),
                 cancel=lambda item, attempt: self._cancel((job.name, item, attempt)),
+                supersede=lambda item, attempt: self._supersede((job.name, item, attempt)),
                 kind=job.kind,
                 slots=lambda: self._workers.free(self._settings(job)),
                 wake=wake,
@@ -203,6 +204,12 @@ class Process(Hub):
         if run is not None:
             log.info("%s: shard %d is told to stop", key[0], key[1])
             run.cancel()
+
+    def _supersede(self, key: Key) -> None:
+        run = self._running.get(key)
+        if run is not None:
+            log.info("%s: the next fire of shard %d has come, and what runs is told to stop", key[0], key[1])
+            run.supersede()
 
     def _told(self, state: State) -> None:
         match state:

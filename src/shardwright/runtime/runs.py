@@ -16,7 +16,7 @@ from functools import partial
 
 from ..errors import Cancelled
 from ..jobs import JobConfig
-from ..outcomes import CUT_SHORT, FAILED, TIMED_OUT
+from ..outcomes import CUT_SHORT, FAILED, SUPERSEDED, TIMED_OUT
 from ..shard import Shard
 from .bodies import Body
 from .reactor import Later, Reactor
@@ -47,7 +47,7 @@ class Running:
         self._shard_for, self._told = shard, told
         self.shard = shard(0)
         self._tries = 0
-        self._ordered = False
+        self._ordered = self._superseded = False
         self._over = False
         self._too_slow = False
         self._begun = threading.Lock()
@@ -63,6 +63,11 @@ class Running:
         self.shard.cancel()
         if self._begun.acquire(blocking=False):
             self._end(End(CUT_SHORT))
+
+    def supersede(self) -> None:
+        """Stop, because the next fire has come: what was not done is not done again."""
+        self._superseded = True
+        self.cancel()
 
     def _try(self) -> None:
         """Hand a try to the workers. Who has the lock first decides whether it begins: they, or `cancel`."""
@@ -128,6 +133,8 @@ class Running:
         if not self._over:
             self._over = True
             self._off()
+            if self._superseded and end.outcome == CUT_SHORT:
+                end = End(SUPERSEDED)
             self._told(end, self.shard)
 
     def _in(self, seconds: float, note: Callable[[], None]) -> None:
