@@ -91,3 +91,16 @@ def test_time_passes_with_a_halt_at_every_moment_that_was_asked_for() -> None:
     clock.at(2.0, lambda: None)
     clock.pass_time(10.0, lambda: halts.append(clock.boot()), lambda: [None, 5.0, 30.0])
     assert halts == [0.0, 2.0, 5.0, 10.0]
+
+
+def test_what_was_asked_for_at_this_very_moment_as_all_settled_happens_now() -> None:
+    clock = HandClock()
+    done: list[float] = []
+    asked = iter([True])
+
+    def settle() -> None:
+        if next(asked, False):
+            clock.at(clock.boot(), lambda: done.append(clock.boot()))
+
+    clock.pass_time(10.0, settle, lambda: [])
+    assert done == [0.0]

@@ -65,6 +65,9 @@ class HandClock:
         end = self._boot + seconds
         while True:
             settle()
+            if self._due and self._due[0][0] <= self._boot:
+                self.advance(0.0)  # it was asked for as all settled, and others may wait for it
+                continue
             asked = [at for at in (self.next_due(), *moments()) if at is not None and at > self._boot]
             upcoming = min(asked, default=end)
             self.advance(min(upcoming, end) - self._boot)

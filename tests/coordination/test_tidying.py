@@ -7,7 +7,7 @@ from shardwright.coordination.step import Create, Delete, Forget, Put, Require, 
 from shardwright.coordination.view import Run
 
 from .test_firing import FIRE, T, cursor, owned
-from .views import A, B, Told, a_view, member
+from .views import JAVA, A, B, Told, a_view, member
 
 WARRANT: tuple[Write, ...] = (Require(f"~alive/{A}"), Require(leader.NODE), Require(leader.TERM, 4))
 LED_BY_A: dict[str, Told] = {**member(A), leader.NODE: A, leader.TERM: (A, 4)}
@@ -47,9 +47,16 @@ def test_where_failover_was_switched_off_its_nodes_go_and_no_others() -> None:
     assert goes({**LED_BY_A, **LEFT}) == FAILOVERS
 
 
-def test_where_monitoring_was_switched_off_the_marks_go_too() -> None:
+def test_where_monitoring_was_switched_off_the_marks_of_java_members_and_of_the_dead_go_too() -> None:
     off = {"monitor_execution": False}
-    assert goes({**LED_BY_A, **LEFT}, config=off) == {Delete("sharding/0/running"), *FAILOVERS}
+    for runner in (B, JAVA):
+        nodes = {**LED_BY_A, **LEFT, **(member(JAVA) if runner == JAVA else {}), "sharding/0/running": runner}
+        assert goes(nodes, config=off) == {Delete("sharding/0/running"), *FAILOVERS}
+
+
+def test_the_mark_of_a_python_member_stays_until_its_run_ends_for_that_might_make_it_again() -> None:
+    """Members may work by different settings, where those in the registry make no sense."""
+    assert goes({**LED_BY_A, **LEFT}, config={"monitor_execution": False}) == FAILOVERS
 
 
 def test_where_both_are_on_nothing_is_taken_away() -> None:

@@ -9,7 +9,7 @@ that an operator has DISABLED.
 
 from collections.abc import Iterator
 
-from . import instance, leader, server, trigger
+from . import execution, instance, leader, server, trigger
 from .step import Create, Delete, Look, Step, do
 from .view import View, number
 
@@ -24,9 +24,17 @@ MOST = 500
 
 def leftovers(view: View) -> list[str]:
     """Nodes of what is switched off."""
-    off = [] if view.config.monitor_execution else ["running"]
-    off += [] if view.config.failover else ["failover", "failovering"]
-    return [f"sharding/{item}/{name}" for name in off for item in view.tree.items_with(name)]
+    off = [] if view.config.failover else ["failover", "failovering"]
+    found = [f"sharding/{item}/{name}" for name in off for item in view.tree.items_with(name)]
+    return found if view.config.monitor_execution else [*found, *_unkept_marks(view)]
+
+
+def _unkept_marks(view: View) -> list[str]:
+    """Marks that nobody will take away. A Python member does that with the end of its run; it may also not
+    have heard of the new settings, and would make a mark again that it misses."""
+    marked = view.tree.items_with("running")
+    kept = {item for item, who in execution.runners(view, marked).items() if instance.is_python(who)}
+    return [execution.running_node(item) for item in marked if item not in kept]
 
 
 def unwanted(view: View) -> list[str]:
