@@ -677,6 +677,16 @@ class Contract:
         refuse(registry, Create("/contract/a"))
         registry.close()
 
+    def test_nobody_can_rely_on_the_lease_of_a_session_that_we_ended(self, cluster: Cluster) -> None:
+        for end in (Registry.close, Registry.abandon):
+            registry = cluster.open()
+            session = registry.session()
+            assert session is not None
+            assert session.lease_left() > 0
+            end(registry)
+            assert session.lease_left() <= 0
+            registry.close()
+
     def test_session_ids_never_come_again(self, cluster: Cluster) -> None:
         ids = []
         for _ in range(5):

@@ -106,6 +106,25 @@ def test_a_node_that_changed_must_be_read_again_before_it_answers() -> None:
     assert mirror.get("a") == "new"
 
 
+def test_a_node_that_is_kept_from_us_is_there_and_is_not_waited_for_until_somebody_writes_it() -> None:
+    mirror = a_mirror([""])
+    mirror.stale("a", 1.0)
+    before = mirror.changes
+    mirror.deny("a")
+    assert mirror.unreadable("a")
+    assert mirror.changes > before
+    mirror.need(["a"])
+    with pytest.raises(Unread):
+        mirror.get("a")
+    mirror.stale("a", 2.0)
+    assert not mirror.unreadable("a")
+    with pytest.raises(Unread):
+        mirror.need(["a"])
+    mirror.put("a", a_node("told"), 3.0)
+    mirror.deny("a")  # of what we know already
+    assert not mirror.unreadable("a")
+
+
 def test_what_is_known_of_a_node_is_told_without_reading_and_nothing_else() -> None:
     mirror = a_mirror(["a"])
     assert (mirror.known("a"), mirror.known("nothing")) == (mirror.get("a"), None)

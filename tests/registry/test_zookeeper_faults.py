@@ -586,6 +586,28 @@ def test_nobody_there_is_one_sentence() -> None:
     assert "refused" in str(caught.value)
 
 
+def test_a_node_that_somebody_keeps_to_himself_is_known_as_that_and_hides_no_other(
+    zookeeper_server: Server,
+) -> None:
+    plain = KazooClient(zookeeper_server.hosts, auth_data={("digest", "they:s3cret")})
+    plain.start()
+    plain.create("/shared")
+    plain.create("/shared/secret", b"x", acl=[make_digest_acl("they", "s3cret", all=True)])
+    plain.create("/shared/told", b"y")
+    plain.stop()
+    plain.close()
+    ours = open_at(url(zookeeper_server.hosts))
+    tree = ours.mirror("/shared")
+    ours.wait_for(lambda: tree.synced)
+    assert tree.unreadable("secret")
+    tree.need(["secret", "told"])
+    with pytest.raises(NotAllowed, match="no permission for /shared/secret"):
+        ours.wait(ours.read(["/shared/secret", "/shared/told"]))
+    assert tree.unreadable("secret")
+    assert tree.get("told") == "y"
+    ours.close()
+
+
 def test_credentials_put_an_acl_on_every_node_and_keep_strangers_out(zookeeper_server: Server) -> None:
     ours = open_at(url(zookeeper_server.hosts, who="app:s3cret%3A@"))
     land(ours, Create("/contract/a/b", "private"), Create("/contract/e", ephemeral=True))

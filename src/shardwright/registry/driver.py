@@ -70,6 +70,10 @@ class Session:
         """A message of ours was answered; it counts from when it was sent, since the answer may be old."""
         self._heard = max(self._heard, sent)
 
+    def end(self) -> None:
+        """Nobody is to rely on it any more, whatever is still heard."""
+        self._term = float("-inf")
+
     def __repr__(self) -> str:
         return f"<Session {self.id}, {self.lease_left():.1f} s left>"
 
@@ -164,6 +168,7 @@ class Driver(ABC):
         if self._closed or os.getpid() != self._pid:
             return  # a forked child has nothing of this to end
         self._closed = True
+        self._end_lease()
         self._shut()
         self._take_all()
         self._move(State.LOST)
@@ -173,7 +178,13 @@ class Driver(ABC):
         registry closed."""
         if not self._closed and os.getpid() == self._pid:
             self._closed = True
+            self._end_lease()
             self._shut()
+
+    def _end_lease(self) -> None:
+        """Before others can have what is ours: whoever still holds the session must not rely on it."""
+        if self._session is not None:
+            self._session.end()
 
     def pump(self) -> bool:
         """Take what came in, in order; whether anything did. Only ever called by the owner's thread."""

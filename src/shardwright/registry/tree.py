@@ -36,13 +36,15 @@ class Unread(LookupError):
 
 
 class _Entry:
-    """One known node: what it last held, whether that still holds, its children in order, since when."""
+    """One known node: what it last held, whether that still holds, whether we may know, its children in
+    order, since when."""
 
-    __slots__ = ("fresh", "names", "node", "since")
+    __slots__ = ("denied", "fresh", "names", "node", "since")
 
     def __init__(self, node: Node | None, since: float) -> None:
         self.node = node
         self.fresh = node is not None
+        self.denied = False
         self.names: list[str] | tuple[()] = ()
         self.since = since
 
@@ -130,6 +132,12 @@ class Tree:
         entry = self._entries.get(path)
         return entry.node.data if entry is not None and entry.node is not None and entry.fresh else None
 
+    def unreadable(self, path: str) -> bool:
+        """Whether the node is there, and the registry does not let us read it. Whoever insists waits until
+        somebody writes it anew."""
+        entry = self._entries.get(path)
+        return entry is not None and entry.denied
+
     def version(self, path: str) -> int:
         return self.node(path).version
 
@@ -142,9 +150,11 @@ class Tree:
         return _join(self.root, path)
 
     def need(self, paths: Iterable[str]) -> None:
-        """Ask for several nodes at once: raises Unread naming all that must be read first."""
+        """Ask for several nodes at once: raises Unread naming all that must be read first, and can be."""
         unread = [
-            path for path in paths if (entry := self._entries.get(path)) is not None and not entry.fresh
+            path
+            for path in paths
+            if (entry := self._entries.get(path)) is not None and not (entry.fresh or entry.denied)
         ]
         if unread:
             raise Unread(self.root, unread)
@@ -180,7 +190,7 @@ class Mirror(Tree):
         if entry.node is not None and node.made != entry.node.made:
             entry.since = now
         entry.node = node
-        entry.fresh = True
+        entry.fresh, entry.denied = True, False
 
     def stale(self, path: str, now: float) -> None:
         """The node was made or changed by somebody, and what it holds now was not told."""
@@ -189,7 +199,14 @@ class Mirror(Tree):
         if entry is None:
             self._add(path, None, now)
         else:
-            entry.fresh = False
+            entry.fresh = entry.denied = False
+
+    def deny(self, path: str) -> None:
+        """What the node holds is kept from us."""
+        entry = self._entries.get(path)
+        if entry is not None and not entry.fresh and not entry.denied:
+            self._changed()
+            entry.denied = True
 
     def drop(self, path: str, now: float) -> None:
         """The node is gone, and all below it."""
@@ -297,6 +314,11 @@ class Mirrors:
             if at in ("/", ""):
                 return
             at = at.rpartition("/")[0] or "/"
+
+    def deny(self, path: str) -> None:
+        """The registry does not let us read a node."""
+        for mirror, relative in self.over(path):
+            mirror.deny(relative)
 
     def tell(self, path: str, node: Node | None, now: float) -> None:
         """A node was written by us or read: it holds this, or it is not there."""

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ..coordination.step import Effect, Look, Step
+from ..errors import NotAllowed
 from ..registry import Landed, Node, Outcome, Refused, Registry, Tree, Unknown, Unread, Write
 
 log = logging.getLogger("shardwright")
@@ -70,7 +71,7 @@ class Turns(ABC):
         self._seen: tuple[int, ...] = ()
         self._news: tuple[int, ...] = ()
         self._look_at: float | None = None
-        self._refusals = 0
+        self._refusals = self._unheard = 0
         self._said: set[str] = set()
         self._failure: Exception | None = None
         self._time: float | None = None
@@ -193,8 +194,14 @@ class Turns(ABC):
 
         def done(answer: "Future[dict[str, Node | None]]") -> None:
             self._under_way -= 1
+            if (error := answer.exception()) is not None:
+                if isinstance(error, NotAllowed):
+                    self._say(f"cannot read what it needs to: {error}", logging.WARNING)
+                self._look_later()
+                return
+            self._unheard = 0
             self._again = self._again or not fresh
-            if answer.exception() is None and session == self._session:
+            if session == self._session:
                 for path, node in answer.result().items():
                     self._was_read(path, node)
 
@@ -251,12 +258,20 @@ class Turns(ABC):
             return
         if self._refusals >= TELLING:
             self._say(f"the registry does not do as we ask, and is asked again: {why}", logging.WARNING)
-        longest = min(BACK_OFF_MOST, BACK_OFF * 2 ** min(self._refusals, 10))
         self._again = False
+        self._look_after(self._refusals)
+        self._read([write.path for write in writes], fresh=True)
+
+    def _look_later(self) -> None:
+        """What we asked was not answered: ask again, and do not insist too quickly."""
+        self._unheard += 1
+        self._look_after(self._unheard)
+
+    def _look_after(self, failures: int) -> None:
+        longest = min(BACK_OFF_MOST, BACK_OFF * 2 ** min(failures, 10))
         again = self._registry.clock.boot() + longest * (0.5 + self._chance.random() / 2)
         self._look_at = again if self._look_at is None else min(self._look_at, again)
         self._wake()
-        self._read([write.path for write in writes], fresh=True)
 
     def _say(self, what: str, level: int = logging.INFO) -> None:
         """Tell the operator, once."""

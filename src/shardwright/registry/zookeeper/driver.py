@@ -451,13 +451,17 @@ class ZookeeperRegistry(Driver):
         self._await(future, None, lambda: fail(future, f"no answer within {self.patience:g} s"))
 
         def learn_all(answers: Sequence[Found]) -> None:
-            try:
-                found = {path: learn(path, each) for path, each in zip(wanted, answers, strict=True)}
-            except RegistryError as refused:
-                if not future.done():
-                    future.set_exception(refused)
-            else:
+            found: dict[str, T] = {}
+            refused: list[RegistryError] = []
+            for path, each in zip(wanted, answers, strict=True):
+                try:
+                    found[path] = learn(path, each)
+                except RegistryError as error:
+                    refused.append(error)
+            if not refused:
                 settle(future, found)
+            elif not future.done():
+                future.set_exception(refused[0])
 
         def synced(call: Call, frame: bytes) -> None:
             _, _, error = wire.header(frame)
@@ -471,6 +475,7 @@ class ZookeeperRegistry(Driver):
 
     def _learn_node(self, path: str, found: Found) -> Node | None:
         if isinstance(found, wire.Fault) and found.code != wire.NO_NODE:
+            self._mirrors.deny(path)
             raise NotAllowed(wire.explain(found.code, path))
         node = found[0] if isinstance(found, tuple) else None
         self._mirrors.tell(path, node, self.clock.boot())

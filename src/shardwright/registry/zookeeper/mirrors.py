@@ -87,7 +87,8 @@ class Loader:
             case wire.Fault(wire.NO_NODE):
                 mirror.drop(path, now)
             case wire.Fault():
-                mirror.stale(path, now)  # there, and not for us to read: whoever asks for it is told why
+                mirror.stale(path, now)
+                mirror.deny(path)  # there, and not for us to read: whoever insists is told why
             case tuple():
                 node, children = found
                 mirror.put(path, node, now)
