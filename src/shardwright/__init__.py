@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from .errors import JobError as JobError
     from .errors import RecipeError as RecipeError
     from .errors import ShardwrightError as ShardwrightError
+    from .executors.dataflow import Dataflow as Dataflow
     from .jobs import JobConfig as JobConfig
     from .recipes.dynamic_sharding import DynamicSharding as DynamicSharding
     from .recipes.service_master import Masters as Masters
     from .recipes.service_master import ServiceMaster as ServiceMaster
     from .recipes.slicing import Slice as Slice
+    from .runtime.listeners import Fire as Fire
+    from .runtime.listeners import Listener as Listener
     from .runtime.scheduler import Scheduler as Scheduler
     from .shard import Shard as Shard
 
@@ -35,8 +38,11 @@ _WHERE = {
     "Cancelled": "errors",
     "ConfigError": "errors",
     "DynamicSharding": "recipes.dynamic_sharding",
+    "Dataflow": "executors.dataflow",
+    "Fire": "runtime.listeners",
     "JobConfig": "jobs",
     "JobError": "errors",
+    "Listener": "runtime.listeners",
     "Masters": "recipes.service_master",
     "RecipeError": "errors",
     "Scheduler": "runtime.scheduler",
@@ -49,9 +55,12 @@ _WHERE = {
 __all__ = [
     "Cancelled",
     "ConfigError",
+    "Dataflow",
     "DynamicSharding",
+    "Fire",
     "JobConfig",
     "JobError",
+    "Listener",
     "Masters",
     "RecipeError",
     "Scheduler",

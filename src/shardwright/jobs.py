@@ -8,6 +8,7 @@ among the settings are masked wherever a config is shown.
 """
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -140,7 +141,8 @@ class JobConfig(BaseModel):
     lease_lost: Literal["stop", "continue"] = "stop"
     """What a run does whose member has lost touch with the registry for too long."""
     concurrency: kinds.MaybeCount = None
-    """How many shards may run at once in the cluster, of this job or of its group; unset: all."""
+    """How many shards of the job may run at once in each process, or with a group in the whole cluster, of
+    all the group's jobs together; unset: as many as there are threads for."""
     group: kinds.MaybeWord = None
     """The name under which several jobs share one concurrency."""
 
@@ -177,6 +179,10 @@ class JobConfig(BaseModel):
     def _group_is_limited(cls, group: str | None, info: ValidationInfo) -> str | None:
         if group and "concurrency" in info.data and info.data["concurrency"] is None:
             raise ValueError("needs concurrency: how many shards of the group may run at once")
+        if group and info.data.get("overlap") == "allow":
+            raise ValueError("cannot limit runs beside each other: choose another overlap than allow")
+        if group and not re.fullmatch(r"\w[\w.-]{0,99}", group):
+            raise ValueError("must be a word of letters, digits, _ . and - only")
         return group
 
     @field_validator("props")

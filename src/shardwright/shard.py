@@ -40,12 +40,19 @@ class Shard:
     """What ElasticJob calls the run: job, shard and instance in one word."""
     _lease: Callable[[], float] = field(repr=False, default=lambda: 0.0)
     _save: Callable[[str], None] = field(repr=False, default=lambda checkpoint: None)
+    _to_move: Callable[[], bool] = field(repr=False, default=lambda: False)
     _order: "Order" = field(repr=False, default_factory=lambda: Order())
 
     @property
     def lease_left(self) -> float:
         """For how many seconds this run is surely nobody else's; 0 when it may be."""
         return max(0.0, self._lease())
+
+    @property
+    def to_move(self) -> bool:
+        """Whether a run that goes on from batch to batch should come to an end: its shard is to be somebody
+        else's, or this process is about to leave. Nobody insists."""
+        return self._to_move()
 
     @property
     def cancelled(self) -> bool:

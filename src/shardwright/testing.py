@@ -14,6 +14,7 @@ here sleeps, and the same calls give the same result every time.
 """
 
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from .clock import HandClock
@@ -23,7 +24,7 @@ from .registry.memory import MemoryRegistry, Store
 from .runtime.bodies import Body
 from .runtime.process import Process
 from .runtime.scheduler import Scheduler
-from .runtime.work import End, Ended, try_it
+from .runtime.work import End, Ended, do_it, try_it
 from .shard import Shard
 
 __all__ = ["Cluster", "Replica"]
@@ -40,7 +41,9 @@ class Replica:
         self._cluster = cluster
         self._lasting = lasting
         self.registry: MemoryRegistry = cluster.store.connect(timeout=cluster.session_timeout)
-        self.process = Process(self.registry, address=address, workers=self, failed=self._failed)
+        self.process = Process(
+            self.registry, address=address, workers=self, desk=scheduler._desk, failed=self._failed
+        )
         for job in scheduler.jobs:
             self.process.be_in(job)
 
@@ -60,6 +63,9 @@ class Replica:
             return
         clock = self._cluster.clock
         clock.at(clock.boot() + self._lasting, lambda: self._end(shard, end, ended))
+
+    def call(self, act: Callable[[], object], ended: Ended) -> None:
+        ended(do_it(act))
 
     def forget(self, job: str) -> None:
         """Nothing is kept."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from tests.calendar_brute import Spec
 
@@ -35,7 +36,7 @@ class Job:
             months=frozenset(range(1, 13)),
         )
 
-    def settings(self) -> dict[str, object]:
+    def settings(self) -> dict[str, Any]:
         """What the scheduler is told of it."""
         spec = self.spec
         return {

@@ -1,5 +1,7 @@
 """Overlap: a fire that falls into a run is skipped, queued, takes its place, or runs beside it."""
 
+from typing import Any
+
 import pytest
 
 from shardwright import Scheduler
@@ -7,7 +9,7 @@ from shardwright.testing import Cluster, Replica
 from tests.runtime.test_runs import last
 
 
-def service(**settings: object) -> Scheduler:
+def service(**settings: Any) -> Scheduler:
     scheduler = Scheduler("memory://")
     scheduler.add(lambda shard: None, "job", cron="0/10 * * * * ?", time_zone="UTC", **settings)
     return scheduler
@@ -17,7 +19,7 @@ def told(replica: Replica) -> list[tuple[str, str]]:
     return [(str(shard.fire_time)[17:19], shard.source) for shard in replica.runs]
 
 
-def a_minute_of(lasting: float, **settings: object) -> tuple[Cluster, Replica]:
+def a_minute_of(lasting: float, **settings: Any) -> tuple[Cluster, Replica]:
     cluster = Cluster()
     replica = cluster.start(service(**settings), lasting=lasting)
     cluster.advance(seconds=59)

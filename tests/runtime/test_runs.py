@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from shardwright.testing import Cluster, Replica
 FIRE = 10.0  # the first fire is so many seconds after the cluster's beginning
 
 
-def service(body: Callable[..., object], **settings: object) -> Scheduler:
+def service(body: Callable[..., object], **settings: Any) -> Scheduler:
     scheduler = Scheduler("memory://")
     scheduler.add(body, "job", cron="10 * * * * ?", time_zone="UTC", **settings)
     return scheduler
@@ -73,7 +74,9 @@ def test_what_fails_every_time_has_failed_once_and_the_next_fire_begins_anew(
     body.cluster.advance(seconds=30)
     assert (len(body.tried), last(body.cluster)) == (3, "failed")
     errors = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert [record.message for record in errors] == ["job: shard 0 failed"]
+    assert [record.message.partition("\n")[0] for record in errors] == [
+        "job: failed, shard 0: ConnectionError: the other side is down"
+    ]
     body.cluster.advance(seconds=60)
     assert (replica.runs[-1].attempt, last(body.cluster)) == (1, "ok")
 

@@ -117,6 +117,13 @@ def _either(wish: bool | None, chance: bool) -> bool:
 
 
 def a_config(chance: random.Random) -> JobConfig:
+    config = an_unlimited_config(chance)
+    if config.overlap == "allow" or chance.random() > 0.15:
+        return config
+    return config.replace(group="few", concurrency=chance.randint(2, 4))
+
+
+def an_unlimited_config(chance: random.Random) -> JobConfig:
     monitored = chance.random() < 0.85
     return JobConfig.of(
         {
@@ -217,7 +224,7 @@ def everything_runs(world: World, view: View, story: str) -> None:
         assert fires, f"shard {item} never ran\n{story}"
         # The longest run takes 25 s; after it the latest missed fire is made good at once.
         late = world.clock.wall() - max(fires)
-        longest = 75 if world.javas else 120 if world.hooks.started else 55
+        longest = 300 if world.settings.group else 75 if world.javas else 120 if world.hooks.started else 55
         assert late < timedelta(seconds=longest), f"shard {item} has not run since {max(fires)}\n{story}"
 
 
@@ -228,7 +235,7 @@ def requests_are_heeded(world: World) -> None:
         for process in world.processes.values():
             nemeses.trigger(world, process)
         world.advance(0.5)
-    world.advance(150.0 if world.hooks.started else 60.0)
+    world.advance(300.0 if world.settings.group else 150.0 if world.hooks.started else 60.0)
     ran = {
         started.claim.item
         for started in world.started

@@ -289,6 +289,7 @@ class World:
         if claim.item in self._latest and token <= self._latest[claim.item].token:
             self.object(f"the token did not grow: {claim} {token}")
         self._runs_nowhere_else(claim.item)
+        self._has_a_place(claim)
         if self.hooks.started and not self._may_begin(claim):
             self.object(f"begun before all were claimed and the hook was called: {claim}")
         self._latest[claim.item] = Started(self.clock.boot(), process.name, claim, token)
@@ -309,6 +310,15 @@ class World:
         for other in self.processes.values():
             if self._is_alive(other) and any(running == item for running, _ in other.running):
                 self.object(f"shard {item} runs on {other.name} too")
+
+    def _has_a_place(self, claim: Claim) -> None:
+        most = self.settings.concurrency
+        if self.settings.group is None or most is None:
+            return
+        running = sum(len(process.running) for process in self.processes.values() if self._is_alive(process))
+        self.seen["all places taken"] += running + 1 == most
+        if running >= most:
+            self.object(f"the group has {most} places, and {running} run beside {claim}")
 
     def _is_alive(self, process: Process) -> bool:
         """Whether neither the process nor the store has given up its session."""

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from shardwright import Scheduler, Shard
 from shardwright.registry import Create, Delete, Landed, Put, Tree, Unread, Write, connect
@@ -59,7 +60,7 @@ class Story:
 
     # -- members ------------------------------------------------------------------------------------
 
-    def start(self, address: str, *jobs: str, **settings: object) -> Scheduler:
+    def start(self, address: str, *jobs: str, **settings: Any) -> Scheduler:
         """A process of its own, as far as anybody can tell, that has these jobs (`job` if none is named)."""
         scheduler = Scheduler(self.url, address=address)
         for name in jobs or ("job",):
@@ -78,7 +79,7 @@ class Story:
 
         return body
 
-    def two(self, *jobs: str, shards: int = 4, **settings: object) -> tuple[Scheduler, Scheduler]:
+    def two(self, *jobs: str, shards: int = 4, **settings: Any) -> tuple[Scheduler, Scheduler]:
         """Two members that share the shards of each job; the first leads."""
         names = jobs or ("job",)
         first = self.start(A, *names, shards=shards, **settings)

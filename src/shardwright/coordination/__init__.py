@@ -40,7 +40,7 @@ def decide(view: View) -> Iterator[Step | Look]:
 def reviving_nothing(step: Step) -> Step:
     """The step, relying on something of the job that is there. One that is being removed goes bit by bit in
     our eyes, and what is made below it, with all that this stands on, would bring it back."""
-    theirs = [write for write in step.writes if write.path[:1] != "~"]
+    theirs = [write for write in step.writes if write.path[:1] not in ("~", "+")]
     makes = any(isinstance(write, Create) for write in theirs)
     relies = any(not isinstance(write, Create | Forbid) or write.path == settings.ROOT for write in theirs)
     return replace(step, writes=(Require(settings.ROOT), *step.writes)) if makes and not relies else step

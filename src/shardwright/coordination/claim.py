@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain
 
-from . import execution, instance, milestone, timekeeping
+from . import execution, group, instance, milestone, timekeeping
 from .step import Claim, Create, Forbid, Look, Put, Require, Reread, Saved, Start, Step, Write, do, portions
 from .view import Source, View, once
 
@@ -36,6 +36,12 @@ class Tenure:
     fire: str
     source: str
     tries: int
+    place: str = ""
+    """Which place of its group it has, if it needs one."""
+
+    def told(self) -> list[object]:
+        place = [self.place] if self.place else []
+        return [self.by, self.attempt, self.fire, self.source, self.tries, *place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +67,7 @@ class Cursor:
         told = {
             "made": self.made,
             "at": self.at.isoformat() if self.at is not None else None,
-            "run": [self.run.by, self.run.attempt, self.run.fire, self.run.source, self.run.tries]
-            if self.run is not None
-            else None,
+            "run": self.run.told() if self.run is not None else None,
             "last": self.last,
             "began": self.began.isoformat() if self.began is not None else None,
             "ended": self.ended.isoformat() if self.ended is not None else None,
@@ -104,9 +108,9 @@ def _read(text: str) -> Cursor:
 _read_again = lru_cache(maxsize=20_000)(_read)
 
 
-def _tenure(by: str, attempt: str, fire: str, source: str, tries: int) -> Tenure:
+def _tenure(by: str, attempt: str, fire: str, source: str, tries: int, place: str = "") -> Tenure:
     milestone.check(str(fire))
-    return Tenure(str(by), str(attempt), str(fire), Source(source).value, int(tries))
+    return Tenure(str(by), str(attempt), str(fire), Source(source).value, int(tries), str(place))
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -189,9 +193,11 @@ def start(
     last: Sequence[Write] = (),
 ) -> Iterator[Step]:
     """Claim these shards and run them, all in one transaction if the registry takes it. `proof` is what makes
-    each ours to run; `last` is written with the last of them."""
+    each ours to run; `last` is written with the last of them. Those that their group has no room for wait."""
+    places = group.places(view, [fire.item for fire in fires])
+    fires = [fire for fire in fires if fire.item in places]
     claims = {fire.item: _claim(view, fire) for fire in fires}
-    writes = {fire.item: [*proof(fire.item), *_claiming(view, fire)] for fire in fires}
+    writes = {fire.item: [*proof(fire.item), *_claiming(view, fire, places[fire.item])] for fire in fires}
     parts = list(portions(view, writes))
     for number, part in enumerate(parts, 1):
         yield do(
@@ -208,9 +214,10 @@ def _claim(view: View, fire: Fire) -> Claim:
     return Claim(fire.item, fire.fire, fire.source, name, fire.tries, checkpoint)
 
 
-def _claiming(view: View, fire: Fire) -> Iterator[Write]:
+def _claiming(view: View, fire: Fire, place: str) -> Iterator[Write]:
     now = cursor(view, fire.item)
-    tenure = Tenure(view.me, attempt(view, fire.item), fire.fire, fire.source.value, fire.tries)
+    tenure = Tenure(view.me, attempt(view, fire.item), fire.fire, fire.source.value, fire.tries, place)
+    yield from group.take(view, place, fire.item)
     if fire.item not in view.local.runs:  # else its mark stands for both
         yield from execution.begin(view, [fire.item])
     claimed = replace(now, at=fire.at or now.at, run=tenure, began=view.now, asked=fire.asked or now.asked)
@@ -249,16 +256,18 @@ def end(view: View, item: int, outcome: str, at: datetime | None) -> Iterator[Wr
     checkpoint = _checkpoint(view, item)
     fire = now.run.fire if now.run is not None else ""
     yield put(view, item, replace(now, at=at, run=None, last=outcome, ended=view.now, checkpoint=checkpoint))
+    yield from group.give_back(view, now.run.place if now.run is not None else "")
     yield from execution.end(view, [item])
     yield from milestone.marks(view, milestone.COMPLETED, item, fire)
 
 
-def leave(view: View, item: int) -> Write:
+def leave(view: View, item: int) -> Iterator[Write]:
     """The fire is not over, and nobody runs it."""
     now = cursor(view, item)
     assert now.run is not None
-    nobody = replace(now.run, by=instance.NOBODY)
-    return put(view, item, replace(now, run=nobody, checkpoint=_checkpoint(view, item)))
+    nobody = replace(now.run, by=instance.NOBODY, place="")
+    yield put(view, item, replace(now, run=nobody, checkpoint=_checkpoint(view, item)))
+    yield from group.give_back(view, now.run.place)
 
 
 def _checkpoint(view: View, item: int) -> str | None:
@@ -267,6 +276,8 @@ def _checkpoint(view: View, item: int) -> str | None:
     return cursor(view, item).checkpoint if unsaved is None else unsaved
 
 
-def give_up(view: View, item: int, why: str) -> Write:
+def give_up(view: View, item: int, why: str) -> Iterator[Write]:
     """Account for a run whose end nobody will tell."""
-    return put(view, item, replace(cursor(view, item), run=None, last=why))
+    now = cursor(view, item)
+    yield put(view, item, replace(now, run=None, last=why))
+    yield from group.give_back(view, now.run.place if now.run is not None else "")

@@ -14,7 +14,7 @@ run is of the taken shard and nothing else.
 
 from collections.abc import Iterator
 
-from . import claim, execution, gap, instance, latch, server, sharding, timekeeping
+from . import claim, execution, gap, group, instance, latch, server, sharding, timekeeping
 from .step import Create, Delete, Look, Put, Step, Write, do
 from .view import Source, View, number
 
@@ -186,7 +186,7 @@ def leave_to_java(view: View, item: int, who: str) -> Iterator[Step]:
     view.cursors.need([item])
     run = claim.cursor(view, item).run
     if run is not None and instance.dead(view, run.by):
-        yield do(claim.give_up(view, item, f"taken over by {who}"))
+        yield do(*claim.give_up(view, item, f"taken over by {who}"))
 
 
 def up(view: View, item: int) -> Iterator[Write]:
@@ -199,7 +199,7 @@ def up(view: View, item: int) -> Iterator[Write]:
 def lost(view: View, item: int) -> Iterator[Write]:
     """The job does not want it run again: account for it."""
     if claim.cursor(view, item).run is not None:
-        yield claim.give_up(view, item, DIED)
+        yield from claim.give_up(view, item, DIED)
     else:
         yield claim.unmoved(view, item)
 
@@ -209,6 +209,8 @@ def may_take(view: View) -> bool:
     if view.local.draining or view.local.slots < 1 or not server.may_work(view):
         return False
     if not timekeeping.trusted(view) or not sharding.settled(view):
+        return False
+    if group.is_limited(view) and not group.free(view):
         return False
     if not view.local.runs:
         return True
@@ -236,7 +238,7 @@ def take(view: View, item: int) -> Step:
 
 def put_back(view: View, item: int) -> Iterator[Write]:
     """A run of ours was cut short: the claim is nobody's, and the shard is up for whoever is free."""
-    yield claim.leave(view, item)
+    yield from claim.leave(view, item)
     yield from execution.end(view, [item])
     yield from up(view, item)
     if taken_node(item) in view.tree and view.tree.get(taken_node(item)) == view.me:

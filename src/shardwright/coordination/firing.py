@@ -13,6 +13,7 @@ from . import (
     execution,
     failover,
     gap,
+    group,
     misfire,
     overlap,
     rotation,
@@ -74,5 +75,6 @@ def decide(view: View) -> Iterator[Step | Look]:
 
     begin = [due.claimed(view, item, fires[item]) for item in free if item in fires]
     begin += [misfire.owed(view, item) for item in misfire.left_by_java(view, free) if item not in fires]
+    yield from misfire.owe(view, group.left_out(view, [fire.item for fire in begin]))
     yield from claim.start(view, begin, partial(misfire.proof, view))
     yield from due.next_look(view)

@@ -3,8 +3,9 @@ collapses to one.
 
     sharding/<i>/misfire    persistent    for Java members: a fire of this shard was missed
 
-Nothing needs to be remembered among Python members: a cursor that is behind the calendar says it all. The
-node is written while Java members are in the job, since one of them may own the shard next, and is
+Nothing needs to be remembered of a run among Python members: a cursor that is behind the calendar says it
+all. The node is written while Java members are in the job, since one of them may own the shard next, and
+where a fire waits for a place in its group, since who owns the shard then may not have been there; it is
 honoured when found.
 """
 
@@ -32,7 +33,13 @@ def left_by_java(view: View, items: Iterable[int]) -> list[int]:
 
 def remember(view: View, items: Iterable[int]) -> Iterator[Step]:
     """Note that a fire of these was missed, for a Java owner to come."""
-    if not overlap.made_good(view) or not instance.java_members(view):
+    if instance.java_members(view):
+        yield from owe(view, items)
+
+
+def owe(view: View, items: Iterable[int]) -> Iterator[Step]:
+    """Note that a fire of these is owed, whoever will own them."""
+    if not overlap.made_good(view):
         return
     new = {item: [Create(node(item))] for item in items if node(item) not in view.tree}
     for part in portions(view, new):

@@ -11,7 +11,7 @@ it has run for.
 from collections.abc import Iterator
 from functools import partial
 
-from . import claim, failover, misfire, request, sharding
+from . import claim, failover, group, misfire, request, sharding
 from .step import Delete, Say, Step, Write, do
 from .view import Source, View
 
@@ -40,6 +40,7 @@ def decide(view: View, ours: list[int]) -> Iterator[Step]:
         return  # what is ours is not said yet
     owing = {item: number for item in ours if (number := owed(view, item))}
     free = [item for item in owing if not claim.busy(view, item) and not failover.owns(view, item)]
+    free = list(group.places(view, free))
     done = [Delete(node(view.me))] if asked(view) and len(free) == len(owing) else []
     if free:
         fires = [claim.Fire(item, f"#{owing[item]}", Source.TRIGGER, asked=owing[item]) for item in free]

@@ -28,7 +28,7 @@ def take_up(view: View) -> Iterator[Step]:
         if run is not None and run.by == view.me and given_to_java_before(view, item, run):
             why = f"it was {sharding.owners(view)[item]}'s already"
             mark = [Delete(execution.running_node(item))] if item in marked else []
-            yield do(claim.give_up(view, item, why), *mark, then=Sure(item))
+            yield do(*claim.give_up(view, item, why), *mark, then=Sure(item))
         elif run is not None and run.by == view.me:
             guards = (Require(instance.alive_node(view.me)), claim.unmoved(view, item))
             yield do(*guards, then=Start((again(view, item, run),)))

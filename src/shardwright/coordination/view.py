@@ -9,6 +9,8 @@ cursors, `~~cursor/<i>`, which are asked of `view.cursors`.
     ~alive ~draining     instance      ~term      leader      ~gap        gap
     ~next                sharding      ~empty     tidying     ~barrier    milestone, barrier
     ~~cursor             claim         ~owed      request
+
+A plus begins a path into what several jobs share, `+<group>/<number>`: see group.
 """
 
 import functools
@@ -219,6 +221,8 @@ class View:
     """This machine's own time of day; None: the registry's."""
     room: int = LARGEST // 2
     """How many bytes of writes go into one step."""
+    groups: Mapping[str, Tree] = field(default_factory=dict)
+    """The places of the groups that the job is in, or was as what runs here began, by their names."""
     answers: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
     """What was found out about this view already, by `once`."""
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from .. import coordination
-from ..coordination import instance, leader
+from ..coordination import instance, leader, sharding
 from ..coordination.step import (
     Adopt,
     Called,
@@ -39,6 +39,9 @@ from ..shard import check_checkpoint
 from .turns import Turns
 
 log = logging.getLogger(__name__)
+
+#: Where the places of groups are, beside all jobs of a namespace.
+GROUPS = "~shardwright~groups"
 
 #: How many characters are kept of how a run ended.
 LONGEST_OUTCOME = 1000
@@ -102,6 +105,8 @@ class Member(Turns):
         self._cursors: dict[int, Node | None] = {}
         self._learned: dict[int, float] = {}
         self._held: dict[int, tuple[Claim, int]] = {}
+        self._groups: dict[str, Tree] = {}
+        self._be_in_group(config)
         self._asking: list[Callable[[View | None], bool]] = []
 
     # -- what happens to it -------------------------------------------------------------------------
@@ -166,6 +171,11 @@ class Member(Turns):
             if tell(view):
                 self._asking.remove(tell)
 
+    def to_move(self, item: int) -> bool:
+        """Whether somebody waits for a shard that runs here, or for us to leave. Any thread may ask."""
+        word, flag = sharding.next_node(item), sharding.NECESSARY
+        return self.local.draining or word[1:] in self._own or flag in self._job
+
     def drain(self) -> None:
         """Leave in order. What is claimed and has not begun is left to others."""
         self.local = replace(self.local, draining=True)
@@ -221,6 +231,7 @@ class Member(Turns):
             self._kind,
             self._registry.clock.wall(),
             self._registry.largest // 2,
+            self._groups,
         )
 
     def _was_read(self, path: str, node: Node | None) -> None:
@@ -263,8 +274,9 @@ class Member(Turns):
         """Whether somebody wrote a node between our look and our commit, though the version we required was
         right: a node that a Java member deletes and makes again has the version it had. The registry tells of
         that before it answers."""
-        required = (write for write in step.writes if isinstance(write, Require) and write.path[:1] != "~")
-        return any(self._job.known(write.path) is None for write in required)
+        required = (write.path for write in step.writes if isinstance(write, Require))
+        theirs = (path for path in required if path[:1] not in ("~", "+"))
+        return any(self._job.known(path) is None for path in theirs)
 
     def _not_landed(self, step: Step, writes: Sequence[Write], outcome: Refused | Unknown) -> None:
         if isinstance(outcome, Unknown) and isinstance(step.then, Start):
@@ -363,9 +375,17 @@ class Member(Turns):
             log.info("%s: its settings have changed", self.config.name)
         if config != self.settings:
             self._schedule = config.timetable()
+            self._be_in_group(config)
         self.settings = config
         self.local = replace(self.local, adopted=text)
         self._again = True
+
+    def _be_in_group(self, config: JobConfig) -> None:
+        """See who has the places of the job's group. Of one that it has left too: what runs may have one."""
+        if config.group is not None and config.group not in self._groups:
+            tree = self._registry.mirror(f"{self._registry.namespace}{GROUPS}/{config.group}")
+            self._groups[config.group] = tree
+            self._follow(tree)
 
     def _give_back(self) -> None:
         """What was held until all were claimed does not begin here any more."""
@@ -388,7 +408,10 @@ class Member(Turns):
         self.local = replace(self.local, runs=runs)
 
     def _full(self, path: str) -> str:
-        """A path as the registry says it: the job's, ours that are watched (~), ours that are not (~~)."""
+        """A path as the registry says it: the job's, ours that are watched (~), ours that are not (~~), what
+        several jobs share (+)."""
+        if path.startswith("+"):
+            return f"{self._registry.namespace}{GROUPS}/{path[1:]}"
         if path.startswith("~~"):
             return f"{self._own_root}/{path[2:]}"
         if path.startswith("~"):

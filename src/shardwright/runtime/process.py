@@ -6,21 +6,27 @@ Everything here happens in the reactor's thread, except what says otherwise.
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
+from ..alerts import Alert, Desk, Kind
+from ..coordination.barrier import DONE
+from ..coordination.barrier import FAILED as HOOK_FAILED
+from ..coordination.milestone import STARTED
 from ..coordination.step import Claim
+from ..coordination.view import Source
+from ..errors import ShardwrightError
 from ..jobs import JobConfig
 from ..outcomes import FAILED, TIMED_OUT
 from ..registry import Create, Delete, Outcome, Registry, State
 from ..shard import Shard
-from . import identity
-from .bodies import Body
+from . import identity, listeners
 from .hub import Hub
+from .job import Job
+from .listeners import Fire, Party
 from .member import Member
 from .runs import Running
-from .work import End, Workers
+from .work import End, Workers, told
 
 log = logging.getLogger("shardwright")
 
@@ -30,30 +36,26 @@ PATIENCE = 30.0
 Key = tuple[str, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A declared job: its settings, its code, and what Java members know that by."""
-
-    config: JobConfig
-    body: Body
-    kind: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.config.name
-
-
 class Process(Hub):
     """This process, while its scheduler runs."""
 
     def __init__(
-        self, registry: Registry, *, address: str, workers: Workers, failed: Callable[[Exception], None]
+        self,
+        registry: Registry,
+        *,
+        address: str,
+        workers: Workers,
+        desk: Desk,
+        failed: Callable[[Exception], None],
     ) -> None:
         super().__init__(registry, failed=failed, told=self._told)
         self.address = address
+        self._desk = desk
         self._workers = workers
         self._members: dict[str, Member] = {}
         self._running: dict[Key, Running] = {}
+        self._parties: dict[tuple[str, str], Party] = {}
+        self._party_of: dict[Key, tuple[str, str]] = {}
 
     # -- any thread ---------------------------------------------------------------------------------
 
@@ -122,6 +124,8 @@ class Process(Hub):
                 identity=lambda: identity.new_name(self.address),
                 work=lambda claim, token: self._work(job, claim, token),
                 cancel=lambda item, attempt: self._cancel((job.name, item, attempt)),
+                call=lambda round_, fire: self._call(job, round_, fire),
+                hooks=listeners.hooks(job.listeners),
                 supersede=lambda item, attempt: self._supersede((job.name, item, attempt)),
                 kind=job.kind,
                 slots=lambda: self._workers.free(self._settings(job)),
@@ -169,10 +173,55 @@ class Process(Hub):
         member, key = self._members[job.name], (job.name, claim.item, claim.attempt)
         shard = partial(self._shard, member, claim, token)
         told = partial(self._end, key, member)
-        run = Running(self.reactor, self._workers, member.settings, job.body, shard, told)
+        config = member.settings
+        run = Running(self.reactor, self._workers, config, job.body(config), shard, told)
         self._running[key] = run
+        if claim.source is Source.FAILOVER:
+            self._tell(config, Kind.FAILOVER, "its member died over it, and it runs again here", run.shard)
         now = self.registry.now()
-        run.begin(((run.shard.fire_time or now) - now).total_seconds())
+        early = ((run.shard.fire_time or now) - now).total_seconds()
+        if not job.listeners:
+            run.begin(early)
+        elif early > 0:
+            boot = self.registry.clock.boot()
+            self.reactor.later(boot + early, lambda: self._join(job, key, claim.fire))
+        else:
+            self._join(job, key, claim.fire)
+
+    def _join(self, job: Job, key: Key, fire: str) -> None:
+        """Begin together with the other shards of the fire, once the listeners have heard of it."""
+        run = self._running.get(key)
+        if run is None:
+            return  # it was called off
+        place = self._party_of[key] = (job.name, fire)
+        party = self._parties.get(place)
+        if party is None:
+            config = self._settings(job)
+            report = partial(self._report, config)
+            party = Party(
+                job.listeners, config, run.shard.fire_time, self._workers, self.reactor.post, report
+            )
+            self._parties[place] = party
+        party.join(key[1], lambda error: run.begin() if error is None else run.fail(error))
+
+    def _call(self, job: Job, round_: str, fire: str) -> None:
+        """Call what is called once in the cluster, on behalf of all."""
+        member, config = self._members[job.name], self._settings(job)
+        name, _, _ = round_.partition("/")
+        told = Fire(job.name, fire_time(fire), tuple(range(config.shards)), config.parameter)
+        ordered = job.listeners if name == STARTED else job.listeners[::-1]
+
+        def over(end: End) -> None:
+            if end.error is not None:
+                self._report(config, end.error)
+            member.called(round_, fire, DONE if end.error is None else HOOK_FAILED)
+
+        self._workers.call(
+            lambda: listeners.call_all(ordered, name, told), lambda end: self.reactor.post(lambda: over(end))
+        )
+
+    def _report(self, config: JobConfig, error: BaseException) -> None:
+        self._tell(config, Kind.HOOK_FAILED, str(error), error=error)
 
     def _shard(self, member: Member, claim: Claim, token: int, retries: int) -> Shard:
         config, session = member.settings, self.registry.session()
@@ -188,16 +237,33 @@ class Process(Hub):
             source=claim.source.value,
             checkpoint=claim.checkpoint,
             task_id=f"{config.name}@-@{claim.item}@-@READY@-@{member.me}",
+            _to_move=lambda: member.to_move(claim.item),
             _lease=session.lease_left if session is not None else lambda: 0.0,
             _save=lambda text: self.reactor.post(lambda: member.save(claim.item, claim.attempt, text)),
         )
 
     def _end(self, key: Key, member: Member, end: End, shard: Shard) -> None:
         self._running.pop(key, None)
+        place = self._party_of.pop(key, None)
+        if place is not None and self._parties[place].leave():
+            del self._parties[place]
         if end.outcome in (FAILED, TIMED_OUT):
-            words = "failed" if end.outcome == FAILED else "took longer than its timeout"
-            log.error("%s: shard %d %s", shard.job_name, shard.item, words, exc_info=end.error)
+            kind = Kind.FAILED if end.outcome == FAILED else Kind.TIMED_OUT
+            self._tell(member.settings, kind, _said_by(end.error), shard, end.error)
         member.finished(key[1], key[2], end.outcome)
+
+    def _tell(
+        self,
+        config: JobConfig,
+        kind: Kind,
+        what: str,
+        shard: Shard | None = None,
+        error: BaseException | None = None,
+    ) -> None:
+        """Have people hear of it, by the job's error handler."""
+        item, fire = (shard.item, shard.fire_time) if shard is not None else (None, None)
+        details = told(error) if error is not None else ""
+        self._desk.tell(config, Alert(kind, config.name, what, item, fire, details))
 
     def _cancel(self, key: Key) -> None:
         run = self._running.get(key)
@@ -219,6 +285,15 @@ class Process(Hub):
                 log.warning("cut off from the registry: nothing new is started")
             case State.LOST:
                 log.warning("given up by the registry, or about to be: what runs is told to stop")
+                for name in sorted({job for job, _, _ in self._running}):
+                    settings = self._members[name].settings
+                    self._tell(settings, Kind.LEASE_LOST, "the registry gave this process up in mid-run")
+
+
+def _said_by(error: BaseException | None) -> str:
+    if error is None:
+        return ""
+    return str(error) if isinstance(error, ShardwrightError) else f"{type(error).__name__}: {error}"
 
 
 def said(config: JobConfig, now: datetime) -> str:

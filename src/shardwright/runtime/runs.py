@@ -20,7 +20,7 @@ from ..outcomes import CUT_SHORT, FAILED, SUPERSEDED, TIMED_OUT
 from ..shard import Shard
 from .bodies import Body
 from .reactor import Later, Reactor
-from .work import End, Workers
+from .work import End, Workers, told
 
 log = logging.getLogger("shardwright")
 
@@ -63,6 +63,10 @@ class Running:
         self.shard.cancel()
         if self._begun.acquire(blocking=False):
             self._end(End(CUT_SHORT))
+
+    def fail(self, error: BaseException) -> None:
+        """It is not to begin, and that is a failure."""
+        self._end(End(FAILED, error))
 
     def supersede(self) -> None:
         """Stop, because the next fire has come: what was not done is not done again."""
@@ -112,10 +116,9 @@ class Running:
         self._tries += 1
         wait = self._pause()
         log.warning(
-            "%s: shard %d %s, and is tried again in %.3g s (%d of %d)",
+            "%s: shard %d %s, and is tried again in %.3g s (%d of %d)%s",
             *(self._config.name, self.shard.item, _WORDS[end.outcome], wait),
-            *(self._tries, self._config.retries),
-            exc_info=end.error,
+            *(self._tries, self._config.retries, f"\n{told(end.error)}" if end.error is not None else ""),
         )
         self.shard = self._shard_for(self._tries)
         self._begun = threading.Lock()  # nothing has begun: an order to stop ends it at once

@@ -13,22 +13,33 @@ has a main loop of its own: `start()` and `stop()`, or `with scheduler:`.
 
 import atexit
 import logging
+import shlex
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as NotInTime
+from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from .. import alerts
 from .. import registry as registries
+from ..alerts import Desk
 from ..errors import JobError
+from ..executors.dataflow import Dataflow
+from ..executors.egress import Egress
+from ..executors.process import Isolated, is_child
 from ..jobs import JobConfig
 from ..registry import Landed
 from ..registry.url import found, parse
 from . import bodies, identity
-from .process import Job, Process
+from .bodies import Body
+from .job import Job, Make
+from .job_types import COMMAND_LINE, CONTEXT, HTTP, SCRIPT, JobTypes
+from .listeners import Listener, check
+from .process import Process
 from .supervisor import Supervisor
 from .work import Workshop
 
@@ -51,6 +62,9 @@ class Scheduler:
     `SHARDWRIGHT_REGISTRY` is asked, and then an SQLite file in the working folder is used. `threads` are
     shared by all jobs. `grace` is for how many seconds what runs may go on when we are to end. `address`
     is what others know this machine by, if not by its own IPv4 address.
+
+    `script_folders` is where scripts may come from: without any, none is run. `http_allowed` is what calls
+    may reach besides public addresses: names, networks, or `host:port`.
     """
 
     def __init__(
@@ -60,10 +74,14 @@ class Scheduler:
         threads: int = 32,
         grace: float = 30.0,
         address: str | None = None,
+        script_folders: Iterable[str | Path] = (),
+        http_allowed: Iterable[str] = (),
     ) -> None:
         self._url = found(registry)
         self._threads, self._grace, self._address = threads, grace, address
         self._jobs: dict[str, Job] = {}
+        self._types = JobTypes(script_folders, Egress(tuple(http_allowed)))
+        self._desk = Desk()
         self._supervisor = Supervisor(self._begin, self._give_up)
         self._over = threading.Event()
         self.failure: Exception | None = None
@@ -71,7 +89,7 @@ class Scheduler:
 
     # -- declaring ----------------------------------------------------------------------------------
 
-    def job(self, name: str | None = None, /, **settings: object) -> Callable[[F], F]:
+    def job(self, name: str | None = None, /, **settings: Any) -> Callable[[F], F]:
         """Declare a function as a job, by its own name unless given one. It takes the shard, or nothing."""
         if callable(name):
             raise JobError(
@@ -84,12 +102,90 @@ class Scheduler:
 
         return declare
 
-    def add(self, function: Callable[..., object], name: str | None = None, /, **settings: object) -> None:
-        """Declare a job; it begins at once if the scheduler runs. Beside the settings of a `JobConfig`,
-        `class_name` may say what Java members know the job's code by."""
+    def add(
+        self,
+        function: Callable[..., object],
+        name: str | None = None,
+        /,
+        *,
+        class_name: str = "",
+        isolated: bool = False,
+        listeners: Iterable[Listener | str] = (),
+        **settings: object,
+    ) -> None:
+        """Declare a job; it begins at once if the scheduler runs.
+
+        Beside the settings of a `JobConfig`: `class_name` is what Java members know the job's code by;
+        `isolated` runs each shard in a process of its own, which may crash, and can be ended; `listeners` are
+        called around its fires.
+        """
         name = name or str(getattr(function, "__name__", ""))
-        kind = str(settings.pop("class_name", ""))
-        job = Job(JobConfig.of({"name": name, **settings}), bodies.of(function, name), kind)
+        config, heard = self._config(name, settings, listeners)
+        body = bodies.of(function, name)
+        if isolated:
+            body = _isolated(function, body, config)
+        make = function.with_settings if isinstance(function, Dataflow) else lambda _: body
+        self._declare(Job(config, make, class_name, heard))
+
+    def script(
+        self,
+        name: str,
+        argv: Sequence[str],
+        /,
+        *,
+        elasticjob: bool = False,
+        listeners: Iterable[Listener | str] = (),
+        **settings: object,
+    ) -> None:
+        """Declare a program as a job, from one of the `script_folders`: it has the shard as JSON on its
+        standard input and in its environment; with `elasticjob` also as its last argument."""
+        if isinstance(argv, str):
+            raise JobError(f"job {name!r}: give the program and its arguments as a list: {shlex.split(argv)}")
+        props = {COMMAND_LINE: shlex.join(argv), CONTEXT: str(elasticjob).lower()}
+        self.typed(SCRIPT, name, listeners=listeners, **_with_props(settings, props))
+
+    def http(
+        self,
+        name: str,
+        uri: str,
+        /,
+        *,
+        method: str = "GET",
+        data: str | None = None,
+        content_type: str | None = None,
+        listeners: Iterable[Listener | str] = (),
+        **settings: object,
+    ) -> None:
+        """Declare a call over HTTP as a job, with the shard in ElasticJob's header. What answers 400 or above
+        has failed."""
+        told = {"http.uri": uri, "http.method": method, "http.data": data, "http.content.type": content_type}
+        props = {key: value for key, value in told.items() if value is not None}
+        self.typed(HTTP, name, listeners=listeners, **_with_props(settings, props))
+
+    def typed(
+        self, kind: str, name: str, /, *, listeners: Iterable[Listener | str] = (), **settings: object
+    ) -> None:
+        """Declare a job of a type: SCRIPT, HTTP, or one that `add_type` added."""
+        make = self._types.make(kind)
+        config, heard = self._config(name, settings, listeners)
+        make(config)  # what is wrong with it is said now
+        self._declare(Job(config, make, kind, heard))
+
+    def add_type(self, kind: str, make: Make) -> None:
+        """Add a job type: `make` makes what is run for a shard out of the settings that hold."""
+        self._types.add(kind, make)
+
+    def _config(
+        self, name: str, settings: Mapping[str, object], heard: Iterable[Listener | str]
+    ) -> tuple[JobConfig, tuple[Listener, ...]]:
+        some = list(heard)
+        names = [each for each in some if isinstance(each, str)]
+        config = JobConfig.of({"name": name, "listeners": names, **settings})
+        alerts.check(config)
+        return config, check([each for each in some if not isinstance(each, str)], name)
+
+    def _declare(self, job: Job) -> None:
+        name = job.name
         with self._supervisor.changing:
             if name in self._jobs:
                 raise JobError(f"there is a job {name!r} already: give this one another name")
@@ -119,11 +215,17 @@ class Scheduler:
     def start(self) -> None:
         """Begin, in threads of its own. What was started is stopped when the interpreter ends, if not
         before."""
+        if is_child():
+            raise JobError(
+                "this is the process of one isolated run, which imports your program to find its function: "
+                'start the scheduler below `if __name__ == "__main__":`'
+            )
         with self._supervisor.changing:
             if self._supervisor.inside is not None:
                 raise JobError("this scheduler runs already")
             self._over.clear()
             self.failure = None
+            self._desk = Desk()
             self._supervisor.start()
             atexit.register(self.stop)
 
@@ -135,6 +237,7 @@ class Scheduler:
             atexit.unregister(self.stop)
         if process is not None:
             leave(process, self._grace if grace is None else grace)
+            self._desk.close()
         self._over.set()
 
     def run(self) -> None:
@@ -216,7 +319,9 @@ class Scheduler:
         registry = registries.connect(self._url)
         where = self._address or identity.address()
         log.info("%s: joined as %s", parse(self._url), where)
-        process = Process(registry, address=where, workers=Workshop(self._threads), failed=failed)
+        process = Process(
+            registry, address=where, workers=Workshop(self._threads), desk=self._desk, failed=failed
+        )
         process.start()
         process.add(*self._jobs.values())
         return process
@@ -231,6 +336,17 @@ class Scheduler:
             return future.result(max(0.0, seconds))
         except NotInTime:
             raise TimeoutError(f"{doing} took longer than {seconds:g} s") from None
+
+
+def _isolated(function: Callable[..., object], body: Body, config: JobConfig) -> Body:
+    if body is not function:
+        raise JobError(f"job {config.name!r}: what runs in a process of its own must take the shard")
+    return Isolated(body, bound=config.lease_lost == "stop")
+
+
+def _with_props(settings: Mapping[str, object], props: Mapping[str, str]) -> dict[str, object]:
+    given = settings.get("props") or {}
+    return {**settings, "props": {**given, **props} if isinstance(given, Mapping) else given}
 
 
 def leave(process: Process, grace: float) -> None:

@@ -150,6 +150,11 @@ class Turns(ABC):
                 self._perform(each)
         return True
 
+    def _follow(self, tree: Tree) -> None:
+        """Look at one more tree from now on."""
+        self._trees = (*self._trees, tree)
+        tree.watchers.append(self._wake)
+
     def recover(self) -> None:
         """After a turn has failed: look again."""
         self._failure = None

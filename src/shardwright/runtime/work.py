@@ -11,12 +11,14 @@ import inspect
 import logging
 import os
 import threading
+import traceback
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from .. import secrets
 from ..errors import Cancelled
 from ..jobs import JobConfig
 from ..outcomes import CUT_SHORT, FAILED, OK
@@ -48,6 +50,9 @@ class Workers(Protocol):
 
     def run(self, config: JobConfig, shard: Shard, body: Body, ended: Ended) -> None:
         """Run a shard when there is room, and tell how it came out; returns at once."""
+
+    def call(self, act: Callable[[], object], ended: Ended) -> None:
+        """Do something that is no run, and tell how it came out; returns at once."""
 
     def forget(self, job: str) -> None:
         """A job is no longer here: what is kept for it alone may go."""
@@ -90,6 +95,9 @@ class Workshop:
         limit = self._limits.setdefault(config.name, Limit(config.concurrency))
         limit.most = config.concurrency
         limit.run(place, shard, body, ended)
+
+    def call(self, act: Callable[[], object], ended: Ended) -> None:
+        self._shared.call(act, ended)
 
     def forget(self, job: str) -> None:
         self._limits.pop(job, None)
@@ -149,13 +157,19 @@ class Pool:
         return max(0, self.threads - self._busy)
 
     def run(self, shard: Shard, body: Body, ended: Ended) -> None:
+        self._submit(lambda: try_it(shard, body), ended)
+
+    def call(self, act: Callable[[], object], ended: Ended) -> None:
+        self._submit(lambda: do_it(act), ended)
+
+    def _submit(self, act: Callable[[], End], ended: Ended) -> None:
         with self._lock:
             self._busy += 1
         context = contextvars.copy_context()
 
         def work() -> None:
             try:
-                end = context.run(try_it, shard, body)
+                end = context.run(act)
             finally:
                 with self._lock:
                     self._busy -= 1
@@ -263,6 +277,11 @@ class Limit:
             begin()
 
 
+def told(error: BaseException) -> str:
+    """An error with its traceback, as people may see it."""
+    return secrets.masked("".join(traceback.format_exception(error)))
+
+
 def try_it(shard: Shard, body: Body) -> End:
     """Run it here, and say how it came out."""
     try:
@@ -272,6 +291,15 @@ def try_it(shard: Shard, body: Body) -> End:
             return asyncio.run(try_coroutine(shard, lambda _: found))
     except Cancelled:
         return End(CUT_SHORT)
+    except Exception as error:
+        return End(FAILED, error)
+    return End(OK)
+
+
+def do_it(act: Callable[[], object]) -> End:
+    """Do it here, and say how it came out."""
+    try:
+        act()
     except Exception as error:
         return End(FAILED, error)
     return End(OK)

@@ -1,0 +1,93 @@
+"""The catalogue: which types of handler there are, by the names that `error_handler` has for them."""
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from .. import secrets, sentences
+from ..errors import ConfigError
+from ..jobs import JobConfig, title
+from . import dingtalk, feishu, ignore, log, mail, properties, slack, throw, webhook, wechat
+from .handler import Check, Factory
+
+#: What a job has that names none.
+DEFAULT = "LOG"
+
+#: What is done where it happens, at once and every time: nothing is sent anywhere.
+LOCAL = frozenset({"LOG", "IGNORE", "THROW"})
+
+
+@dataclass(frozen=True)
+class Type:
+    """How a handler is made, and its settings are checked."""
+
+    factory: Factory
+    check: Check
+
+
+_OURS: dict[str, tuple[Factory, tuple[properties.Property, ...]]] = {
+    "LOG": (log.Log, log.PROPERTIES),
+    "IGNORE": (ignore.Ignore, ignore.PROPERTIES),
+    "THROW": (throw.Throw, throw.PROPERTIES),
+    "EMAIL": (mail.Mail, mail.PROPERTIES),
+    "WECHAT": (wechat.WeChat, wechat.PROPERTIES),
+    "DINGTALK": (dingtalk.DingTalk, dingtalk.PROPERTIES),
+    "SLACK": (slack.Slack, slack.PROPERTIES),
+    "FEISHU": (feishu.Feishu, feishu.PROPERTIES),
+    "WEBHOOK": (webhook.Webhook, webhook.PROPERTIES),
+}
+TYPES = {name: Type(factory, partial(properties.faults, known)) for name, (factory, known) in _OURS.items()}
+
+
+def register(name: str, factory: Factory, check: Check | None = None, *, replace: bool = False) -> None:
+    """Add a type of handler, at start-up and in every process that runs jobs.
+
+    `factory` makes a handler from a job's `Settings`; `check` says what is wrong with a job's props, a
+    sentence each. A name that is taken stays with who has it, unless you `replace` them; LOG, IGNORE and
+    THROW are never given away.
+    """
+    if not re.fullmatch(r"[A-Za-z][\w.-]{0,99}", name, re.ASCII):
+        raise ConfigError("a handler's name must be letters, digits, _ . and - only, and begin with a letter")
+    if name in LOCAL or (name in TYPES and not replace):
+        hint = "" if name in LOCAL else ", or say replace=True"
+        raise ConfigError(f"there is a handler {name!r} already; choose another name{hint}")
+    TYPES[name] = Type(factory, check or (lambda props: ()))
+
+
+def type_of(config: JobConfig) -> str:
+    """The type that a job's alerts are handled by here. One that only others know of, as a Java member may,
+    is no reason to lose them: they are logged."""
+    name = config.error_handler or DEFAULT
+    return name if name in TYPES else DEFAULT
+
+
+def check(config: JobConfig) -> None:
+    """Raise a `ConfigError` with all that is wrong with a job's handler and its properties. References in
+    them are not resolved."""
+    found = list(_faults(config))
+    if found:
+        raise ConfigError(f"{title(config.name)}: {sentences.together(found)}")
+
+
+def _faults(config: JobConfig) -> Iterator[str]:
+    name = config.error_handler or DEFAULT
+    if name not in TYPES:
+        yield _unknown(name)
+        return
+    faults: list[str] = []
+    try:
+        faults = list(TYPES[name].check(config.props))
+    except Exception as error:  # a user's own; whatever it says may hold what it was given
+        faults = [f"the check of {name} failed ({type(error).__name__})"]
+    yield from (secrets.masked(fault) for fault in faults)
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name[:100].upper(), {known.upper(): known for known in TYPES}, 1)
+    meant = next((known for known in TYPES if near and known.upper() == near[0]), None)
+    hint = f" (did you mean {meant!r}?)" if meant else f": there are {', '.join(TYPES)}"
+    return (
+        f"there is no error_handler {secrets.masked(name)[:100]!r}{hint}; add your own with alerts.register"
+    )

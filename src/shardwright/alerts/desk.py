@@ -1,0 +1,183 @@
+"""The desk: where alerts are handed in, from any thread and in no time, and where they are sent from.
+
+What only concerns this process (LOG, IGNORE, THROW) is done at once, in the caller's thread, each alert by
+itself. All else goes through a digest and is sent by a thread of the desk's own, one after the other; it is
+there while something is to be sent or waits to be. Whatever goes wrong here is logged and counted, and
+reaches no run.
+"""
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ..clock import Clock, SystemClock
+from ..errors import ShardwrightError
+from ..jobs import JobConfig
+from . import catalogue
+from .alert import LONGEST_DETAILS, Alert
+from .digest import Digest, Message
+from .handler import Handler
+from .settings import Settings
+
+log = logging.getLogger(__name__)
+
+# Characters of a text that may have to wait: several times what is shown, so that what is cut off here, be it
+# in the middle of a secret, is never near the end of what is.
+_KEPT = 4 * LONGEST_DETAILS
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What became of what the desk was told."""
+
+    sent: int = 0
+    """Messages that were delivered."""
+    failed: int = 0
+    """Messages that could not be."""
+    collapsed: int = 0
+    """Alerts that wait for, or went into, a message about several."""
+    dropped: int = 0
+    """Alerts that nobody was told of, as there were too many of them or the desk was closed."""
+    thrown: int = 0
+    """Alerts of jobs that want them thrown: see `throw`."""
+
+
+class Desk:
+    """Takes alerts and sees to it that they are told: see `Digest` for how many at once."""
+
+    def __init__(
+        self, clock: Clock | None = None, *, window: float = 60.0, burst: int = 1, limit: int = 1000
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._digest = Digest(window=window, burst=burst, limit=limit)
+        self._counts = Counts()
+        self._handlers: dict[str, tuple[str, Mapping[str, str], Handler]] = {}
+        self._strange: set[str] = set()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        # Held by whoever tells and by the thread that sends, for as long as a look into the digest takes.
+        self._changed = threading.Condition()
+
+    @property
+    def counts(self) -> Counts:
+        with self._changed:
+            return replace(self._counts, collapsed=self._digest.collapsed, dropped=self._digest.dropped)
+
+    def tell(self, config: JobConfig, alert: Alert) -> None:
+        """Take an alert about a job. Returns at once and raises nothing."""
+        try:
+            kind = catalogue.type_of(config)
+            self._mention_if_strange(config)
+            if kind in catalogue.LOCAL:
+                self._tell_here(config, kind, alert)
+            else:
+                self._pass_on(config, alert)
+        except Exception as error:
+            log.error("an alert could not be taken (%s)", type(error).__name__)
+
+    def wake(self) -> None:
+        """Look at the clock again: for those who set it by hand."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Send what waits, for no longer than this, and take no more."""
+        with self._changed:
+            self._closed = True
+            self._digest.flush()
+            self._changed.notify_all()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout)
+        with self._changed:
+            lost = self._digest.drop()
+        if lost:
+            log.warning("%d alerts were not sent: there was no more time", lost)
+
+    # In the caller's thread
+
+    def _mention_if_strange(self, config: JobConfig) -> None:
+        name = config.error_handler or catalogue.DEFAULT
+        if name not in catalogue.TYPES and name not in self._strange:
+            self._strange.add(name)
+            shown = Settings(config.props, self._clock).hide(name)[:100]
+            log.warning("%s: there is no error handler %r here; its alerts are logged", config.name, shown)
+
+    def _tell_here(self, config: JobConfig, kind: str, alert: Alert) -> None:
+        settings = Settings(config.props, self._clock)
+        if kind == "THROW":
+            with self._changed:
+                self._counts = replace(self._counts, thrown=self._counts.thrown + alert.times)
+        catalogue.TYPES[kind].factory(settings).send(alert.hiding(settings.hide))
+
+    def _pass_on(self, config: JobConfig, alert: Alert) -> None:
+        alert = replace(alert, what=alert.what[:_KEPT], details=alert.details[:_KEPT])
+        with self._changed:
+            if not self._closed:
+                self._digest.take(Message(config, alert), self._clock.boot())
+                self._begin()
+                return
+            self._digest.dropped += alert.times
+        self._tell_here(config, catalogue.DEFAULT, alert)
+
+    def _begin(self) -> None:
+        if self._thread is None:
+            thread = threading.Thread(target=self._work, name="shardwright-alerts", daemon=True)
+            thread.start()
+            self._thread = thread
+        self._changed.notify_all()
+
+    # In the desk's own
+
+    def _work(self) -> None:
+        while (message := self._next()) is not None:
+            self._send(message)
+
+    def _next(self) -> Message | None:
+        """What to send now, waited for; None when there is nothing to wait for, and this thread is over."""
+        with self._changed:
+            while (message := self._digest.next(self._clock.boot())) is None:
+                due = self._digest.due()
+                if due is None:
+                    self._thread = None
+                    break
+                self._changed.wait(due - self._clock.boot())
+            return message
+
+    def _send(self, message: Message) -> None:
+        config, kind = message.config, catalogue.type_of(message.config)
+        settings = Settings(config.props, self._clock)
+        shown = message.alert.hiding(settings.hide)
+        try:
+            self._handler(config, kind, settings).send(shown)
+        except (Exception, SystemExit) as error:  # a user's handler may do anything but end this thread
+            why = " ".join(settings.hide(_why(error)).split())[:500]
+            log.error(
+                "%s: an alert was not delivered by %s: %s; it was: %s", config.name, kind, why, shown.text()
+            )
+            self._count(failed=1)
+        else:
+            self._count(sent=1)
+
+    def _handler(self, config: JobConfig, kind: str, settings: Settings) -> Handler:
+        made = self._handlers.get(config.name)
+        if made is not None and made[:2] == (kind, config.props):
+            return made[2]
+        handler = catalogue.TYPES[kind].factory(settings)
+        self._handlers[config.name] = (kind, config.props, handler)
+        return handler
+
+    def _count(self, *, sent: int = 0, failed: int = 0) -> None:
+        with self._changed:
+            counts = self._counts
+            self._counts = replace(counts, sent=counts.sent + sent, failed=counts.failed + failed)
+
+
+def _why(error: BaseException) -> str:
+    """What an error says; ours are sentences by themselves."""
+    try:
+        said = str(error)
+    except Exception:
+        said = "and does not say why"
+    return said if isinstance(error, ShardwrightError) else f"{type(error).__name__}: {said}"

@@ -1,0 +1,1 @@
+"""Executors: what is run for a shard besides a plain function."""

@@ -1,0 +1,64 @@
+"""Job types: what jobs can be besides functions.
+
+Those that ElasticJob knows are made of a job's props, so that operators change them where they change
+everything else. What a process lets them do is its own matter.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from ..errors import JobError
+from ..executors.egress import Egress
+from .bodies import Body
+from .job import Make
+
+SCRIPT, HTTP = "SCRIPT", "HTTP"
+COMMAND_LINE = "script.command.line"
+#: Ours: whether a script is handed ElasticJob's JSON as its last argument; as with ElasticJob if unsaid.
+CONTEXT = "script.sharding.context"
+
+#: How many bodies are kept of those that settings asked for: mostly one for each job.
+_KEPT = 256
+
+
+class JobTypes:
+    """The types that a scheduler knows. `script_folders` is where scripts may come from, `egress` where calls
+    may go."""
+
+    def __init__(self, script_folders: Iterable[str | Path], egress: Egress) -> None:
+        self.script_folders, self.egress = tuple(script_folders), egress
+        self._makes: dict[str, Make] = {
+            SCRIPT: _by_props(lambda props, bound: self._script(props, bound)),
+            HTTP: _by_props(lambda props, bound: self._http(props)),
+        }
+
+    def add(self, name: str, make: Make) -> None:
+        if name in self._makes:
+            raise JobError(f"there is a job type {name!r} already: give this one another name")
+        self._makes[name] = make
+
+    def make(self, name: str) -> Make:
+        if name not in self._makes:
+            raise JobError(
+                f"there is no job type {name!r}; there are {', '.join(self._makes)}, and what you add by "
+                f"scheduler.add_type"
+            )
+        return self._makes[name]
+
+    def _script(self, props: Mapping[str, str], bound: bool) -> Body:
+        from ..executors.script import Script
+
+        line = props.get(COMMAND_LINE, "")
+        told = props.get(CONTEXT, "true") == "true"
+        return Script.of_command_line(line, folders=self.script_folders, elasticjob=told, bound=bound)
+
+    def _http(self, props: Mapping[str, str]) -> Body:
+        from ..executors.http import Http
+
+        return Http.of_props(props, self.egress)
+
+
+def _by_props(make: Callable[[Mapping[str, str], bool], Body]) -> Make:
+    kept = lru_cache(maxsize=_KEPT)(make)
+    return lambda config: kept(config.props, config.lease_lost == "stop")

@@ -1,0 +1,102 @@
+"""Groups: jobs that share a limit on how many of their shards run at once in the whole cluster."""
+
+from typing import Any
+
+import pytest
+
+from shardwright import ConfigError, JobConfig, Scheduler
+from shardwright.testing import Cluster, Replica
+
+
+def service(*jobs: str, shards: int = 4, concurrency: int = 3, **settings: Any) -> Scheduler:
+    scheduler = Scheduler("memory://")
+    for name in jobs or ("job",):
+        scheduler.add(
+            lambda shard: None,
+            name,
+            cron="10 * * * * ?",
+            time_zone="UTC",
+            shards=shards,
+            concurrency=concurrency,
+            group="database",
+            **settings,
+        )
+    return scheduler
+
+
+def at_once(cluster: Cluster, *replicas: Replica, seconds: float) -> list[int]:
+    """How many ran at each half second."""
+    counts = []
+    for _ in range(int(seconds * 2)):
+        cluster.advance(seconds=0.5)
+        counts.append(sum(len(replica.process._running) for replica in replicas if replica.alive))
+    return counts
+
+
+def places(cluster: Cluster) -> list[str]:
+    return sorted(path for path in cluster.store.nodes if "~groups/database/" in path)
+
+
+def test_no_more_shards_of_all_the_groups_jobs_run_at_once_than_it_has_places() -> None:
+    cluster = Cluster()
+    replicas = [cluster.start(service("one", "two"), lasting=5.0) for _ in range(2)]
+    cluster.advance(seconds=9.5)
+    counts = at_once(cluster, *replicas, seconds=45)
+    assert max(counts) == 3
+    assert sum(len(replica.runs) for replica in replicas) == 8
+    assert places(cluster) == []
+
+
+def test_a_fire_that_finds_no_place_waits_for_one_and_is_the_same_fire() -> None:
+    cluster = Cluster()
+    replica = cluster.start(service(concurrency=1), lasting=5.0)
+    cluster.advance(seconds=45)
+    assert [(str(run.fire_time)[14:19], run.source) for run in replica.runs] == [("00:10", "scheduled")] * 4
+    assert len({run.token for run in replica.runs}) == 4
+
+
+def test_a_process_that_dies_gives_its_places_back() -> None:
+    cluster = Cluster()
+    first, second = (cluster.start(service(failover=True), lasting=8.0) for _ in range(2))
+    cluster.advance(seconds=11)
+    runner, other = (first, second) if first.runs else (second, first)
+    cluster.kill(runner)
+    counts = at_once(cluster, other, seconds=40)
+    assert max(counts) <= 3
+    assert {run.item for run in (*runner.runs, *other.runs)} == {0, 1, 2, 3}
+    assert places(cluster) == []
+
+
+def test_a_run_that_was_cut_short_gives_its_place_back() -> None:
+    cluster = Cluster()
+    first = cluster.start(service(failover=True, concurrency=1), lasting=20.0)
+    cluster.advance(seconds=11)
+    assert len(places(cluster)) == 1
+    first.process.cut_short()
+    second = cluster.start(service(failover=True, concurrency=1), lasting=1.0)
+    cluster.stop(first)
+    cluster.advance(seconds=20)
+    assert {run.item for run in second.runs} == {0, 1, 2, 3}
+    assert places(cluster) == []
+
+
+def test_a_request_to_fire_waits_for_places_too() -> None:
+    cluster = Cluster()
+    replica = cluster.start(service(concurrency=2), lasting=5.0)
+    replica.process.trigger("job")
+    assert max(at_once(cluster, replica, seconds=9)) == 2
+    cluster.advance(seconds=15)
+    assert sorted(run.item for run in replica.runs if run.source == "trigger") == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"group": "database"}, "group needs concurrency"),
+        ({"group": "data/base", "concurrency": 2}, "group must be a word"),
+        ({"group": "database", "concurrency": 2, "overlap": "allow"}, "group cannot limit runs beside"),
+    ],
+)
+def test_a_group_that_cannot_be_is_refused(settings: dict[str, object], why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        JobConfig.of({"name": "job", **settings})

@@ -1,0 +1,139 @@
+"""Listeners: in each process around its shards of a fire, and once in the cluster around all of them."""
+
+from typing import Any
+
+import pytest
+
+from shardwright import Fire, JobError, Listener, Scheduler, Shard
+from shardwright.testing import Cluster
+from tests.runtime.test_runs import last
+
+FIRE = 10.0
+
+
+class Diary(Listener):
+    """Writes down what it hears."""
+
+    def __init__(self, pages: list[str], name: str = "", order: int = 0) -> None:
+        self.pages, self.name, self.order = pages, name, order
+
+    def before(self, fire: Fire) -> None:
+        self.pages.append(f"{self.name}before {','.join(map(str, fire.items))}")
+
+    def after(self, fire: Fire) -> None:
+        self.pages.append(f"{self.name}after {','.join(map(str, fire.items))}")
+
+
+class Chronicle(Listener):
+    def __init__(self, pages: list[str]) -> None:
+        self.pages = pages
+
+    def started(self, fire: Fire) -> None:
+        self.pages.append(f"started {fire.time:%S}")
+
+    def completed(self, fire: Fire) -> None:
+        self.pages.append(f"completed {fire.time:%S}")
+
+
+class Broken(Listener):
+    def before(self, fire: Fire) -> None:
+        raise ArithmeticError("of the listener")
+
+
+class Vital(Broken):
+    vital = True
+
+
+def service(pages: list[str], *listeners: Listener, **settings: Any) -> Scheduler:
+    scheduler = Scheduler("memory://")
+
+    def body(shard: Shard) -> None:
+        pages.append(f"run {shard.item}")
+
+    scheduler.add(body, "job", cron="10 * * * * ?", time_zone="UTC", listeners=listeners, **settings)
+    return scheduler
+
+
+def a_fire_of(*listeners: Listener, pages: list[str], **settings: Any) -> Cluster:
+    cluster = Cluster()
+    cluster.start(service(pages, *listeners, **settings))
+    cluster.advance(seconds=FIRE + 5)
+    return cluster
+
+
+def test_before_comes_before_the_first_shard_of_a_process_and_after_comes_after_its_last() -> None:
+    pages: list[str] = []
+    a_fire_of(Diary(pages), pages=pages, shards=2)
+    assert pages == ["before 0,1", "run 0", "run 1", "after 0,1"]
+
+
+def test_listeners_are_called_in_their_order_and_the_other_way_round_afterwards() -> None:
+    pages: list[str] = []
+    a_fire_of(Diary(pages, "late ", 9), Diary(pages, "early ", -1), pages=pages)
+    assert pages == ["early before 0", "late before 0", "run 0", "late after 0", "early after 0"]
+
+
+def test_each_process_hears_of_its_own_shards() -> None:
+    cluster = Cluster()
+    pages: list[str] = []
+    others: list[str] = []
+    cluster.start(service(pages, Diary(pages), shards=4))
+    cluster.start(service(others, Diary(others), shards=4))
+    cluster.advance(seconds=FIRE + 5)
+    told = {page.removeprefix("before ") for page in (*pages, *others) if page.startswith("before")}
+    assert told in ({"0,1", "2,3"}, {"0,2", "1,3"}, {"0,3", "1,2"})
+
+
+def test_a_listener_that_fails_is_reported_and_the_shards_run_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pages: list[str] = []
+    cluster = a_fire_of(Broken(), Diary(pages), pages=pages)
+    assert pages == ["before 0", "run 0", "after 0"]
+    assert last(cluster) == "ok"
+    assert "hook failed: Broken.before failed" in caplog.text
+    assert "of the listener" in caplog.text
+
+
+def test_where_a_vital_listener_fails_its_shards_do_not_run_and_have_failed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pages: list[str] = []
+    cluster = a_fire_of(Vital(), Diary(pages), pages=pages)
+    assert pages == ["before 0", "after 0"]
+    assert last(cluster) == "failed"
+    cluster.advance(seconds=60)
+    assert last(cluster) == "failed"
+
+
+def test_once_in_the_cluster_a_fire_is_started_before_any_shard_and_completed_after_all() -> None:
+    cluster = Cluster()
+    pages: list[str] = []
+    for _ in range(3):
+        cluster.start(service(pages, Chronicle(pages), shards=5))
+    cluster.advance(seconds=FIRE + 10)
+    assert (pages[0], pages[-1]) == ("started 10", "completed 10")
+    assert sorted(pages[1:-1]) == [f"run {item}" for item in range(5)]
+
+
+def test_what_is_called_once_is_called_by_another_where_its_caller_dies_before() -> None:
+    cluster = Cluster()
+    pages: list[str] = []
+    first = cluster.start(service(pages, Chronicle(pages), shards=2, failover=True), lasting=5.0)
+    cluster.start(service(pages, Chronicle(pages), shards=2, failover=True), lasting=5.0)
+    cluster.advance(seconds=FIRE + 2)
+    cluster.kill(first)
+    cluster.advance(seconds=40)
+    assert [page for page in pages if page == "completed 10"] == ["completed 10"]
+
+
+def test_what_is_no_listener_is_refused_with_what_to_do() -> None:
+    with pytest.raises(JobError, match=r"is no listener: derive .* from shardwright.Listener"):
+        Scheduler("memory://").add(lambda: None, "job", listeners=[object()])  # type: ignore[list-item]
+
+
+def test_listeners_of_java_members_are_named_in_the_settings() -> None:
+    scheduler = Scheduler("memory://")
+    scheduler.add(lambda: None, "job", listeners=["auditListener", Diary([])])
+    assert scheduler.jobs[0].config.listeners == ("auditListener",)
+    assert len(scheduler.jobs[0].listeners) == 1
