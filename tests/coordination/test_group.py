@@ -34,7 +34,7 @@ def at_once(cluster: Cluster, *replicas: Replica, seconds: float) -> list[int]:
 
 
 def places(cluster: Cluster) -> list[str]:
-    return sorted(path for path in cluster.store.nodes if "~groups/database/" in path)
+    return sorted(path for path in cluster.store.nodes if "~groups/database/places/" in path)
 
 
 def test_no_more_shards_of_all_the_groups_jobs_run_at_once_than_it_has_places() -> None:

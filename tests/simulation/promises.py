@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: For how long everything a shard needs must have been well before it counts that it did not run.
 WELL = 4.0
 
+#: The same where shards wait for a place in their group: as long as a line of them takes.
+LINE = 150.0
+
 #: For how long a Java leader may have to wait for a quiet moment: the longest run, made good, and its own.
 PATIENCE = 80.0
 
@@ -200,7 +203,10 @@ class Watch:
     def _has_come_to_its_fire(self, item: int, owner: "Process") -> None:
         world = self.world
         schedule = owner.member.settings.timetable()
-        fire = due.latest(schedule, world.clock.wall() - timedelta(seconds=WELL)) if schedule else None
+        slack = LINE if owner.member.settings.group else WELL
+        if world.clock.boot() < self._well[item] + slack:
+            return
+        fire = due.latest(schedule, world.clock.wall() - timedelta(seconds=slack)) if schedule else None
         known = gap.read(world.data(f"{OWN}/watched/gap") or "")
         if fire is None or known is None:
             return

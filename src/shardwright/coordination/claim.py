@@ -10,7 +10,7 @@ to, so that a job removed and made anew starts anew.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -191,10 +191,12 @@ def start(
     proof: Callable[[int], Iterable[Write]],
     *,
     last: Sequence[Write] = (),
+    places: Mapping[int, str] | None = None,
 ) -> Iterator[Step]:
     """Claim these shards and run them, all in one transaction if the registry takes it. `proof` is what makes
     each ours to run; `last` is written with the last of them. Those that their group has no room for wait."""
-    places = group.places(view, [fire.item for fire in fires])
+    if places is None:
+        places = group.places(view, [fire.item for fire in fires])
     fires = [fire for fire in fires if fire.item in places]
     claims = {fire.item: _claim(view, fire) for fire in fires}
     writes = {fire.item: [*proof(fire.item), *_claiming(view, fire, places[fire.item])] for fire in fires}
@@ -256,7 +258,7 @@ def end(view: View, item: int, outcome: str, at: datetime | None) -> Iterator[Wr
     checkpoint = _checkpoint(view, item)
     fire = now.run.fire if now.run is not None else ""
     yield put(view, item, replace(now, at=at, run=None, last=outcome, ended=view.now, checkpoint=checkpoint))
-    yield from group.give_back(view, now.run.place if now.run is not None else "")
+    yield from _give_place_back(view, item)
     yield from execution.end(view, [item])
     yield from milestone.marks(view, milestone.COMPLETED, item, fire)
 
@@ -267,7 +269,13 @@ def leave(view: View, item: int) -> Iterator[Write]:
     assert now.run is not None
     nobody = replace(now.run, by=instance.NOBODY, place="")
     yield put(view, item, replace(now, run=nobody, checkpoint=_checkpoint(view, item)))
-    yield from group.give_back(view, now.run.place)
+    yield from _give_place_back(view, item)
+
+
+def _give_place_back(view: View, item: int) -> Iterator[Write]:
+    run = cursor(view, item).run
+    if run is not None:
+        yield from group.give_back(view, run.place, run.by, item)
 
 
 def _checkpoint(view: View, item: int) -> str | None:
@@ -280,4 +288,4 @@ def give_up(view: View, item: int, why: str) -> Iterator[Write]:
     """Account for a run whose end nobody will tell."""
     now = cursor(view, item)
     yield put(view, item, replace(now, run=None, last=why))
-    yield from group.give_back(view, now.run.place if now.run is not None else "")
+    yield from _give_place_back(view, item)

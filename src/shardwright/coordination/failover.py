@@ -210,7 +210,7 @@ def may_take(view: View) -> bool:
         return False
     if not timekeeping.trusted(view) or not sharding.settled(view):
         return False
-    if group.is_limited(view) and not group.free(view):
+    if group.is_limited(view) and not group.out_of_turn(view):
         return False
     if not view.local.runs:
         return True
@@ -233,7 +233,7 @@ def take(view: View, item: int) -> Step:
         Create(taken_node(item), view.me, ephemeral=True),
         known,
     ]
-    return next(claim.start(view, [again], lambda _: proof))
+    return next(claim.start(view, [again], lambda _: proof, places={item: group.out_of_turn(view)}))
 
 
 def put_back(view: View, item: int) -> Iterator[Write]:

@@ -4,7 +4,7 @@ Each look answers the first question that is still open. Where the answer is "no
 the next change in the registry, or the next moment asked for, makes us look again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import partial
 
 from . import (
@@ -49,11 +49,19 @@ def recall(view: View) -> None:
 
 
 def decide(view: View) -> Iterator[Step | Look]:
+    wanting = yield from fire(view)
+    if wanting is not None:
+        yield from group.leave_line(view, wanting)
+
+
+def fire(view: View) -> Generator[Step | Look, None, set[int] | None]:
+    """Begin what is to begin; which shards that is, whether there is room for them or not, and None where it
+    cannot be told yet."""
     if not open_to_fires(view):
-        return
+        return set()
     if not timekeeping.trusted(view):
         yield from timekeeping.complain(view)
-        return
+        return set()
 
     # Who was asked to fire does so; what has just been claimed for that has no fire of its own to come to.
     mine = ours(view)
@@ -61,7 +69,7 @@ def decide(view: View) -> Iterator[Step | Look]:
     asked = list(trigger.decide(view, mine))
     yield from asked
     if any(step.then is not None for step in asked) or not gap.settled(view):
-        return
+        return None
 
     # What still runs is made good when it has ended; what the dead left unfinished is failover's.
     fires = due.fires(view, gap.open_for(view, mine))
@@ -75,6 +83,9 @@ def decide(view: View) -> Iterator[Step | Look]:
 
     begin = [due.claimed(view, item, fires[item]) for item in free if item in fires]
     begin += [misfire.owed(view, item) for item in misfire.left_by_java(view, free) if item not in fires]
-    yield from misfire.owe(view, group.left_out(view, [fire.item for fire in begin]))
+    items = [each.item for each in begin]
+    yield from misfire.owe(view, group.left_out(view, items))
+    yield from group.stand_in_line(view, items)
     yield from claim.start(view, begin, partial(misfire.proof, view))
     yield from due.next_look(view)
+    return {*items, *trigger.ready(view, mine)}

@@ -34,13 +34,23 @@ def _proof(view: View, item: int) -> Iterator[Write]:
         yield Delete(owed_node(item))
 
 
+def ready(view: View, ours: list[int]) -> list[int]:
+    """Of these shards of ours, those that were asked for and are free."""
+    return [
+        item
+        for item in ours
+        if owed(view, item) and not claim.busy(view, item) and not failover.owns(view, item)
+    ]
+
+
 def decide(view: View, ours: list[int]) -> Iterator[Step]:
     """Run each of these shards of ours as soon as it is free; the request goes with the claim of the last."""
     if not ours and not sharding.shared_out(view):
         return  # what is ours is not said yet
     owing = {item: number for item in ours if (number := owed(view, item))}
-    free = [item for item in owing if not claim.busy(view, item) and not failover.owns(view, item)]
-    free = list(group.places(view, free))
+    idle = ready(view, ours)
+    free = list(group.places(view, idle))
+    yield from group.stand_in_line(view, idle)
     done = [Delete(node(view.me))] if asked(view) and len(free) == len(owing) else []
     if free:
         fires = [claim.Fire(item, f"#{owing[item]}", Source.TRIGGER, asked=owing[item]) for item in free]
