@@ -46,6 +46,7 @@ class Replica:
         )
         for job in scheduler.jobs:
             self.process.be_in(job)
+        self.process.stand_sentry()
 
     def __repr__(self) -> str:
         return f"<Replica {self.process.address}{'' if self.alive else ', dead'}>"

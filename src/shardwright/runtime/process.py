@@ -26,12 +26,17 @@ from .job import Job
 from .listeners import Fire, Party
 from .member import Member
 from .runs import Running
+from .sentry import NODE as SENTRY
+from .sentry import Sentry
 from .work import End, Workers, told
 
 log = logging.getLogger("shardwright")
 
 #: For how many seconds the reactor may take to come to what it is asked.
 PATIENCE = 30.0
+
+#: For how many seconds a fire may be late before somebody says that it was missed.
+MISSED_AFTER = 300.0
 
 Key = tuple[str, int, str]
 
@@ -46,11 +51,13 @@ class Process(Hub):
         address: str,
         workers: Workers,
         desk: Desk,
+        missed_after: float = MISSED_AFTER,
         failed: Callable[[Exception], None],
     ) -> None:
         super().__init__(registry, failed=failed, told=self._told)
         self.address = address
         self._desk = desk
+        self._missed_after = missed_after
         self._workers = workers
         self._members: dict[str, Member] = {}
         self._running: dict[Key, Running] = {}
@@ -115,6 +122,22 @@ class Process(Hub):
         self._workers.close()
 
     # -- the reactor's thread -----------------------------------------------------------------------
+
+    def stand_sentry(self) -> None:
+        """Notice what others miss, if nobody else does."""
+
+        def make(wake: Callable[[], None], commit: Callable[..., Future[Outcome]]) -> Sentry:
+            return Sentry(
+                self.registry,
+                me=self.address,
+                tell=self._desk.tell,
+                grace=self._missed_after,
+                ours=lambda name: self._members[name].settings if name in self._members else None,
+                wake=wake,
+                commit=commit,
+            )
+
+        self.reactor.add(SENTRY, make)
 
     def be_in(self, job: Job) -> None:
         def make(wake: Callable[[], None], commit: Callable[..., Future[Outcome]]) -> Member:

@@ -39,7 +39,7 @@ from .bodies import Body
 from .job import Job, Make
 from .job_types import COMMAND_LINE, CONTEXT, HTTP, SCRIPT, JobTypes
 from .listeners import Listener, check
-from .process import Process
+from .process import MISSED_AFTER, Process
 from .supervisor import Supervisor
 from .work import Workshop
 
@@ -64,7 +64,8 @@ class Scheduler:
     is what others know this machine by, if not by its own IPv4 address.
 
     `script_folders` is where scripts may come from: without any, none is run. `http_allowed` is what calls
-    may reach besides public addresses: names, networks, or `host:port`.
+    may reach besides public addresses: names, networks, or `host:port`. `missed_after` is for how many
+    seconds a fire may be late, of any job of the namespace, before somebody alive says that it was missed.
     """
 
     def __init__(
@@ -76,10 +77,12 @@ class Scheduler:
         address: str | None = None,
         script_folders: Iterable[str | Path] = (),
         http_allowed: Iterable[str] = (),
+        missed_after: float = MISSED_AFTER,
     ) -> None:
         self._url = found(registry)
         self._threads, self._grace, self._address = threads, grace, address
         self._jobs: dict[str, Job] = {}
+        self._missed_after = missed_after
         self._types = JobTypes(script_folders, Egress(tuple(http_allowed)))
         self._desk = Desk()
         self._supervisor = Supervisor(self._begin, self._give_up)
@@ -320,10 +323,16 @@ class Scheduler:
         where = self._address or identity.address()
         log.info("%s: joined as %s", parse(self._url), where)
         process = Process(
-            registry, address=where, workers=Workshop(self._threads), desk=self._desk, failed=failed
+            registry,
+            address=where,
+            workers=Workshop(self._threads),
+            desk=self._desk,
+            missed_after=self._missed_after,
+            failed=failed,
         )
         process.start()
         process.add(*self._jobs.values())
+        process.reactor.post(process.stand_sentry)
         return process
 
     def _give_up(self, error: Exception) -> None:

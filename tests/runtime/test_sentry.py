@@ -1,0 +1,82 @@
+"""The sentry: somebody alive says what nobody did."""
+
+import pytest
+
+from shardwright import Scheduler
+from shardwright.registry import Create
+from shardwright.testing import Cluster
+
+MINUTES = "0 * * * * ?"
+
+
+def service(name: str, cron: str = "0 10 0 * * ?", **settings: object) -> Scheduler:
+    scheduler = Scheduler("memory://")
+    scheduler.add(lambda: None, name, cron=cron, time_zone="UTC", **settings)  # type: ignore[arg-type]
+    return scheduler
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message.partition("\n")[0] for record in caplog.records if "due 2030" in record.message]
+
+
+def test_a_fire_that_nobody_lived_to_run_is_told_by_a_process_that_has_other_jobs(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = Cluster()
+    doomed = cluster.start(service("nightly", shards=2))
+    cluster.start(service("other"))
+    cluster.advance(minutes=5)
+    cluster.kill(doomed)
+    cluster.advance(minutes=9.9)  # four minutes and more after the fire that was due at ten past
+    assert told(caplog) == []
+    cluster.advance(minutes=1)
+    (said,) = told(caplog)
+    assert said.startswith(
+        "nightly: nobody alive: shard 0, 1: due 2030-01-01 00:10:00, not started by 00:15:"
+    )
+    assert said.endswith("nobody who has the job is alive")
+
+
+def test_it_is_told_once_and_again_for_the_next_fire(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster()
+    doomed = cluster.start(service("hourly", "0 10 * * * ?"))
+    cluster.start(service("other"))
+    cluster.advance(minutes=5)
+    cluster.kill(doomed)
+    cluster.advance(hours=2)
+    assert [line.partition("due ")[2][11:16] for line in told(caplog)] == ["00:10", "01:10"]
+
+
+def test_what_ran_was_disabled_or_is_not_to_run_is_not_missed(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster()
+    cluster.start(service("fine", MINUTES, shards=2))
+    cluster.start(service("asked", ""))
+    disabled = cluster.start(service("off", "0 10 0 * * ?", shards=2))
+    root = f"{disabled.registry.namespace}/off/sharding"
+    cluster.advance(minutes=1)
+    disabled.registry.commit(Create(f"{root}/0/disabled"), Create(f"{root}/1/disabled"))
+    cluster.advance(minutes=1)
+    cluster.kill(disabled)
+    cluster.advance(hours=1)
+    assert told(caplog) == []
+
+
+def test_when_the_sentry_dies_another_takes_its_place(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster()
+    first = cluster.start(service("one"))
+    doomed = cluster.start(service("nightly"))
+    cluster.start(service("two"))
+    cluster.advance(minutes=1)
+    cluster.kill(first)
+    cluster.advance(minutes=1)
+    cluster.kill(doomed)
+    cluster.advance(minutes=20)
+    assert sorted({line.partition(":")[0] for line in told(caplog)}) == ["nightly", "one"]
+
+
+def test_a_process_that_leaves_in_order_leaves_no_sentry_behind() -> None:
+    cluster = Cluster()
+    only = cluster.start(service("one"))
+    assert [path for path in cluster.store.nodes if path.endswith("~sentry")]
+    cluster.stop(only)
+    assert not [path for path in cluster.store.nodes if path.endswith("~sentry")]
