@@ -158,3 +158,14 @@ def test_customers_are_shared_by_two_and_all_go_to_the_one_that_is_left(start: S
     first.kill()
     second.expect("slice 0 of 1", PATIENCE)
     assert second.terminate(PATIENCE) == TERMINATED_IN_ORDER
+
+
+def test_what_failed_is_tried_again_and_what_crashes_in_a_process_of_its_own_hurts_nobody(
+    start: Start,
+) -> None:
+    ways = start("09_ways_to_run.py")
+    for _ in range(2):
+        ways.expect("call_home begins", PATIENCE)
+        ways.expect("call_home: answered at try 2", PATIENCE)
+        ways.expect("call_home has ended", PATIENCE)
+    assert ways.terminate(PATIENCE) == TERMINATED_IN_ORDER

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from shardwright import Shard
-from shardwright.errors import Cancelled
+from shardwright.errors import Cancelled, Failed
 from shardwright.jobs import JobConfig
 from shardwright.outcomes import CUT_SHORT, FAILED, OK
 from shardwright.runtime.bodies import Body
-from shardwright.runtime.work import End, Workshop
+from shardwright.runtime.work import End, Workshop, told, try_it
 from tests.test_shard import a_shard
 
 PATIENCE = 20.0
@@ -170,3 +170,24 @@ def test_who_stops_when_told_to_is_cut_short_and_who_was_told_before_never_begin
     bench.run(workshop, config(), 0, body=body)
     assert bench.outcomes(2) == [CUT_SHORT, CUT_SHORT]
     assert bench.began.empty()
+
+
+def test_a_failure_is_told_from_where_the_users_own_code_begins_and_without_secrets() -> None:
+    def body(shard: Shard) -> None:
+        raise ConnectionError("to postgres://app:s3cret@db/x")
+
+    end = try_it(a_shard(), body)
+    assert end.error is not None
+    lines = told(end.error).splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert "test_work.py" in lines[1]
+    assert "s3cret" not in told(end.error)
+
+
+def test_of_a_failure_that_is_a_sentence_no_traceback_is_told() -> None:
+    def body(shard: Shard) -> None:
+        raise Failed("the script ended with 3")
+
+    end = try_it(a_shard(), body)
+    assert end.error is not None
+    assert told(end.error) == ""

@@ -16,16 +16,20 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import dropwhile
+from pathlib import Path
 from typing import Any, Protocol
 
 from .. import secrets
-from ..errors import Cancelled
+from ..errors import Cancelled, Failed
 from ..jobs import JobConfig
 from ..outcomes import CUT_SHORT, FAILED, OK
 from ..shard import Shard
 from .bodies import Body
 
 log = logging.getLogger("shardwright")
+
+_HERE = Path(__file__).parent
 
 #: How many coroutines may be under way where a job sets no limit.
 MANY = 1000
@@ -278,8 +282,14 @@ class Limit:
 
 
 def told(error: BaseException) -> str:
-    """An error with its traceback, as people may see it."""
-    return secrets.masked("".join(traceback.format_exception(error)))
+    """An error with its traceback, as people may see it: from where their own code begins. What we raise
+    ourselves is a sentence, and where we did is nobody's concern."""
+    if isinstance(error, Failed):
+        return secrets.masked("\n".join(getattr(error, "__notes__", ())))
+    story = traceback.TracebackException.from_exception(error)
+    theirs = dropwhile(lambda frame: Path(frame.filename).parent == _HERE, story.stack)
+    story.stack = traceback.StackSummary.from_list(list(theirs))
+    return secrets.masked("".join(story.format()))
 
 
 def try_it(shard: Shard, body: Body) -> End:
