@@ -22,7 +22,7 @@ from ..registry import Create, Delete, Outcome, Registry, State
 from ..shard import Shard
 from . import identity, listeners
 from .hub import Hub
-from .job import Job
+from .job import Job, trusted
 from .listeners import Fire, Party
 from .member import Member
 from .runs import Running
@@ -60,6 +60,7 @@ class Process(Hub):
         self._missed_after = missed_after
         self._workers = workers
         self._members: dict[str, Member] = {}
+        self._declared: dict[str, JobConfig] = {}
         self._running: dict[Key, Running] = {}
         self._parties: dict[tuple[str, str], Party] = {}
         self._party_of: dict[Key, tuple[str, str]] = {}
@@ -130,7 +131,7 @@ class Process(Hub):
             return Sentry(
                 self.registry,
                 me=self.address,
-                tell=self._desk.tell,
+                tell=self._pass_on,
                 grace=self._missed_after,
                 ours=lambda name: self._members[name].settings if name in self._members else None,
                 wake=wake,
@@ -156,6 +157,7 @@ class Process(Hub):
                 commit=commit,
             )
 
+        self._declared[job.name] = job.config
         self._members[job.name] = self.reactor.add(job.name, make)
         log.info("%s: %s", job.name, said(job.config, self.registry.now()))
 
@@ -286,7 +288,10 @@ class Process(Hub):
         """Have people hear of it, by the job's error handler."""
         item, fire = (shard.item, shard.fire_time) if shard is not None else (None, None)
         details = told(error) if error is not None else ""
-        self._desk.tell(config, Alert(kind, config.name, what, item, fire, details))
+        self._pass_on(config, Alert(kind, config.name, what, item, fire, details))
+
+    def _pass_on(self, config: JobConfig, alert: Alert) -> None:
+        self._desk.tell(trusted(config, self._declared.get(config.name)), alert)
 
     def _cancel(self, key: Key) -> None:
         run = self._running.get(key)
