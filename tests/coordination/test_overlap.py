@@ -99,3 +99,13 @@ def test_after_the_death_of_its_runner_the_newest_run_goes_on_elsewhere(overlap:
     cluster.kill(runner)
     cluster.advance(seconds=20)
     assert (newest, "failover") in told(other)
+
+
+def test_with_allow_a_request_to_fire_runs_beside_what_goes_on() -> None:
+    """Seed 412: fires at every moment left no moment for the request."""
+    cluster = Cluster()
+    replica = cluster.start(service(overlap="allow"), lasting=25.0)
+    cluster.advance(seconds=35)
+    replica.process.trigger("job")
+    cluster.advance(seconds=2)
+    assert told(replica)[-1][1] == "trigger"

@@ -243,3 +243,17 @@ def test_a_job_that_is_removed_while_a_mark_of_it_is_mended_does_not_come_back()
     operator.commit(Delete(ROOT, recursive=True))
     alone.advance(5)
     assert ROOT not in alone.store.nodes
+
+
+def test_a_run_that_ends_while_the_next_is_claimed_beside_it_is_not_waited_for() -> None:
+    """Seed 113: it was taken for one that goes on, and its member could not leave."""
+    alone = Alone(overlap="allow")
+    alone.advance(18.5)
+    (first, _), *_ = alone.runs
+    alone.registry.delay(answers=0.2)
+    alone.advance(0.6)  # the claim for twenty past has landed, and is not answered
+    alone.member.finished(first.item, first.attempt, "ok")
+    alone.registry.delay()
+    alone.advance(1.0)
+    assert [claim.fire[17:19] for claim, _ in alone.runs] == ["10", "20"]
+    assert alone.member.local.loose == frozenset()

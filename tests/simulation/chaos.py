@@ -261,6 +261,8 @@ def nothing_is_left(world: World, story: str) -> None:
 def everything_was_rescued(world: World, story: str) -> None:
     if not world.config.failover or world.config.delivery != "at_least_once":
         return
+    if world.config.overlap == "allow":
+        return  # a newer claim may have been on its way, and only the newest is looked after
     rescued: dict[tuple[int, str], int] = {}
     for started in world.started:
         rescued[started.claim.item, started.claim.fire] = started.claim.tries

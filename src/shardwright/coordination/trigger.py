@@ -11,7 +11,7 @@ it has run for.
 from collections.abc import Iterator
 from functools import partial
 
-from . import claim, failover, group, misfire, request, sharding
+from . import claim, failover, group, misfire, overlap, request, sharding
 from .step import Delete, Say, Step, Write, do
 from .view import Source, View
 
@@ -35,12 +35,13 @@ def _proof(view: View, item: int) -> Iterator[Write]:
 
 
 def ready(view: View, ours: list[int]) -> list[int]:
-    """Of these shards of ours, those that were asked for and are free."""
-    return [
-        item
-        for item in ours
-        if owed(view, item) and not claim.busy(view, item) and not failover.owns(view, item)
-    ]
+    """Of these shards of ours, those that were asked for and may begin."""
+    return [item for item in ours if owed(view, item) and _may_begin(view, item)]
+
+
+def _may_begin(view: View, item: int) -> bool:
+    free = not claim.busy(view, item) and not failover.owns(view, item)
+    return free or overlap.beside(view, item)
 
 
 def decide(view: View, ours: list[int]) -> Iterator[Step]:

@@ -360,7 +360,7 @@ class Member(Turns):
         held = self.local.hooks.started
         new = {claim.item: Run(claim.attempt, fire=claim.fire, held=held) for claim in claims}
         runs = self.local.runs
-        beside = {(item, runs[item].attempt) for item in new if item in runs}
+        beside = {(item, runs[item].attempt) for item in new if item in runs and runs[item].outcome is None}
         self.local = replace(self.local, loose=self.local.loose | beside)
         self._set_runs({**self.local.runs, **new})
         self.local = replace(self.local, unsure=self.local.unsure.difference(new))
