@@ -2,8 +2,9 @@
 
     python examples/07_master.py
 
-Start it in a second terminal as well: only the first settles accounts. Press Ctrl-C there, and the other does
-so at once; kill that one with `kill -9`, and so does the next. The token grows each time.
+Start it in a second terminal as well, in the same folder (the registry is shardwright.db there): only the
+first settles accounts. Press Ctrl-C there, and the other does so at once; kill that one with `kill -9`, and
+so does the next. The token grows each time.
 """
 
 import os

@@ -2,8 +2,9 @@
 
     python examples/08_slices.py
 
-One process has all twelve customers. Start it in a second terminal, and in a third; end one with Ctrl-C, kill
-one with `kill -9`. Every customer is somebody's, and with exclusive=True never two processes' at once.
+One process has all twelve customers. Start it in a second terminal, and in a third, in the same folder (the
+registry is shardwright.db there); end one with Ctrl-C, kill one with `kill -9`. Every customer is somebody's,
+and with exclusive=True never two processes' at once.
 """
 
 import signal

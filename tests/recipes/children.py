@@ -4,6 +4,8 @@ They print what they are told, for the test to wait for, and note what they do i
 """
 
 import itertools
+import logging
+import os
 import signal
 import sys
 import threading
@@ -67,3 +69,62 @@ def take_a_slice(url: str, name: str, address: str, path: str, exclusive: bool, 
     )
     with sharding:
         ended.wait()
+
+
+def start_and_exit(url: str, root: str) -> None:
+    """Be the master, and end without a word when a line comes in."""
+    master = ServiceMaster("Account", address="a:1", registry=url, root=root)
+    master.start()
+    print(f"is master: {master.wait(20)}")
+    sys.stdin.readline()
+
+
+def stop_when_told_to_end(url: str, root: str) -> None:
+    """Start under an address that somebody has; a signal's handler stops it meanwhile."""
+    logging.basicConfig(stream=sys.stdout, level=logging.INFO)
+    master = ServiceMaster("Account", address="a:1", registry=url, root=root)
+    signal.signal(signal.SIGTERM, lambda *_: master.stop())
+    master.start()
+    print("has come to its end")
+
+
+def stop_twice(url: str, name: str) -> None:
+    """Stop, and do so again in a signal's handler while that waits for a pause that does not end."""
+    may_go_on, pauses = threading.Event(), itertools.count()
+
+    def pause() -> None:
+        if next(pauses):
+            print("pauses")
+            may_go_on.wait(60)
+
+    sharding = DynamicSharding(name, on_start=pause, on_completed=lambda mine: print("goes on"), registry=url)
+
+    def stop(*_: object) -> None:
+        sharding.stop(0.1)
+        print("has come to its end")
+
+    signal.signal(signal.SIGTERM, stop)
+    sharding.start()
+    sys.stdin.readline()
+    sharding.stop(60)
+
+
+def fork(url: str, root: str, name: str) -> None:
+    """Be master of all there is, and fork: two children say what they are, and stand for themselves."""
+    master = ServiceMaster("Account", registry=url, root=root)
+    sharding = DynamicSharding(name, exclusive=True, registry=url)
+    with master, sharding:
+        print(f"parent: {master.wait(20)} {sharding.wait(20) is not None}")
+        for number in range(2):
+            child = os.fork()
+            if not child:
+                print(f"child {number}: {master.is_master} {master.token} {sharding.slice}")
+                master.start()
+                sharding.start()
+                print(f"child {number} is a candidate, with a slice: {sharding.wait(20) is not None}")
+                sys.stdin.readline()
+                master.stop()
+                sharding.stop()
+                os._exit(0)
+        sys.stdin.readline()
+        print(f"parent still: {master.is_master}")

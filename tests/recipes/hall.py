@@ -9,10 +9,9 @@ from typing import Generic, TypeVar
 
 from shardwright.clock import HandClock
 from shardwright.recipes.participant import Part
-from shardwright.registry import Session, Write
-from shardwright.registry.memory import MemoryRegistry, Store
+from shardwright.registry import Landed, Outcome, Session, Write
+from shardwright.registry.memory import Effects, MemoryRegistry, Store
 from tests.simulation import nemeses
-from tests.simulation.nemeses import Scene, Slowed
 
 P = TypeVar("P", bound=Part)
 
@@ -33,6 +32,12 @@ class Guest(Generic[P]):
     dead: bool = False
     slow: bool = False
 
+    @property
+    def session(self) -> str:
+        """The last that it has, or had."""
+        session = self.registry._session
+        return session.id if session is not None else ""
+
 
 class Hall(Generic[P]):
     """`make` makes a guest's part; `moment` is called at each moment, to object to what must not be."""
@@ -50,9 +55,13 @@ class Hall(Generic[P]):
         self.violation: str | None = None
         self.evicted: set[str] = set()
         """Sessions that somebody had the store end before their time: their owners may be told late."""
+        self.commits: Counter[str] = Counter()
+        """How many commits of whose session have landed."""
         self._make = make
         self._names = 0
         self._operator = self.store.connect(namespace="/ns")
+        self._commit = self.store.commit
+        self.store.commit = self._watched  # type: ignore[method-assign]
 
     # -- what happens -------------------------------------------------------------------------------
 
@@ -81,9 +90,11 @@ class Hall(Generic[P]):
         self._operator.pump()
 
     def trouble(self, *more: Callable[[Guest[P]], None]) -> None:
-        """Whatever can go wrong goes wrong, and `more`."""
-        on_wires: tuple[Callable[[Scene, Slowed], None], ...] = (
-            *(nemeses.pause, nemeses.cut, nemeses.lose_reply, nemeses.expire, nemeses.slow),
+        """Whatever can go wrong goes wrong, and `more`; and now and then nothing does."""
+        acts: tuple[Callable[[Guest[P]], None], ...] = (
+            *(self.pause, self.cut, self.lose_reply, self.expire, self.slow, self.crash, self.leave),
+            *more,
+            self.idle,
         )
         end = self.clock.boot() + TROUBLE
         while self.clock.boot() < end:
@@ -91,22 +102,34 @@ class Hall(Generic[P]):
             if not self.guests:
                 self.join()
             guest = self.random.choice(list(self.guests.values()))
-            acts: list[Callable[[Guest[P]], None]] = [self.crash, self.leave, *more]
-            names = [wire.__name__ for wire in on_wires]
-            choice = self.random.randrange(len(on_wires) + len(acts) + 1)
+            act = self.random.choice(acts)
             self.faults += 1
-            if choice < len(on_wires):
-                self.note(f"-- {names[choice]} {guest.name}")
-                self.seen[names[choice]] += 1
-                if on_wires[choice] is nemeses.expire and guest.registry._session is not None:
-                    self.evicted.add(guest.registry._session.id)
-                on_wires[choice](self, guest)
-            elif choice < len(on_wires) + len(acts):
-                act = acts[choice - len(on_wires)]
-                self.seen[act.__name__] += 1
-                act(guest)
+            self.note(f"-- {act.__name__} {guest.name}")
+            self.seen[act.__name__] += 1
+            act(guest)
             if len(self.guests) < self.random.randint(2, 5):
                 self.join()
+
+    def pause(self, guest: Guest[P]) -> None:
+        nemeses.pause(self, guest)
+
+    def cut(self, guest: Guest[P]) -> None:
+        nemeses.cut(self, guest)
+
+    def lose_reply(self, guest: Guest[P]) -> None:
+        nemeses.lose_reply(self, guest)
+
+    def expire(self, guest: Guest[P]) -> None:
+        """The store may give nobody up who cannot hear of it."""
+        if not guest.paused:
+            self.evicted.add(guest.session)
+        nemeses.expire(self, guest)
+
+    def slow(self, guest: Guest[P]) -> None:
+        nemeses.slow(self, guest)
+
+    def idle(self, guest: Guest[P]) -> None:
+        pass
 
     def heal(self) -> None:
         self.note("healed")
@@ -157,6 +180,16 @@ class Hall(Generic[P]):
             return False
         return session.lease_left() > 0
 
+    def whose(self, session: str) -> str | None:
+        """The guest that has this session; None for an operator's."""
+        return next((guest.name for guest in self.guests.values() if guest.session == session), None)
+
+    def _watched(self, session: str, writes: tuple[Write, ...]) -> tuple[Outcome, Effects]:
+        outcome, effects = self._commit(session, writes)
+        if isinstance(outcome, Landed):
+            self.commits[session] += 1
+        return outcome, effects
+
     def _told(self, guest: Guest[P], state: str) -> None:
         self.note(f"{guest.name} is {state}")
         self.seen[state] += 1
@@ -165,7 +198,7 @@ class Hall(Generic[P]):
 
     # -- what is seen -------------------------------------------------------------------------------
 
-    def object(self, what: str) -> None:
+    def objects(self, what: str) -> None:
         if self.violation is None:
             self.violation = f"{what}\n{self.story()}"
 

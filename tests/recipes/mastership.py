@@ -7,8 +7,8 @@ from shardwright.coordination.step import Look, Step
 from shardwright.recipes import candidacy
 from shardwright.recipes.candidacy import View
 from shardwright.recipes.candidate import Candidate, Told
-from shardwright.registry import Delete, Put, Session
-from shardwright.registry.memory import MemoryRegistry
+from shardwright.registry import Delete, Outcome, Put, Session, Write
+from shardwright.registry.memory import Effects, MemoryRegistry
 
 from .hall import Guest, Hall
 
@@ -24,7 +24,7 @@ class Mastership(Hall[Candidate]):
         self.moment = self._one_master
         self._decide, self._kind = decide, candidate
         self._tenures: dict[str, tuple[int, Session | None]] = {}
-        self._tokens: list[tuple[int, str]] = []
+        self._tokens: dict[int, str] = {}
         self.steered = self.random.random() < 0.5
         """Whether an operator takes nodes away or writes into them: two may believe for a moment then, and
         only their tokens tell who is right."""
@@ -46,14 +46,15 @@ class Mastership(Hall[Candidate]):
             self._tenures.pop(name, None)
             return
         self.seen["master"] += 1
-        if (token, name) < max(self._tokens, default=(0, "")) and (token, name) not in self._tokens[-1:]:
-            self.object(f"{name} is master under {token}, after {self._tokens[-1]}")
-        self._tokens.append((token, name))
+        if self._tokens.setdefault(token, name) != name:
+            self.objects(f"{name} is master under {token}, which was {self._tokens[token]}'s")
+        if token < max(self._tokens) and not self.steered:
+            self.objects(f"{name} is master under {token}, after {max(self._tokens)}")
         self._tenures[name] = token, session
 
     def _settled(self, name: str, why: str | None) -> None:
         if why is not None:
-            self.object(f"{name} was refused: {why}")
+            self.objects(f"{name} was refused: {why}")
 
     def believers(self) -> list[str]:
         return [name for name, (_, session) in self._tenures.items() if self.holds(name, session)]
@@ -61,7 +62,19 @@ class Mastership(Hall[Candidate]):
     def _one_master(self) -> None:
         believe = self.believers()
         if len(believe) > 1 and not self.steered:
-            self.object(f"two masters: {believe}")
+            self.objects(f"two masters: {believe}")
+
+    def _watched(self, session: str, writes: tuple[Write, ...]) -> tuple[Outcome, Effects]:
+        """A master loses its node by its own doing, by its session's end, by an operator, or to whom one has
+        named: never to another's mistake."""
+        before, who = self.store.nodes.get(NODE), self.whose(session)
+        answer = super()._watched(session, writes)
+        after = self.store.nodes.get(NODE)
+        if before is None or who is None or before.owner == session or before.version:
+            return answer
+        if after is None or after.made != before.made:
+            self.objects(f"{who} takes away the node of {before.data}")
+        return answer
 
     # What operators do
 
@@ -83,14 +96,26 @@ class Mastership(Hall[Candidate]):
             self.seen["nobody designated"] += who == "nobody"
             self.operator(Put(NODE, f"{who}:9090"))
 
+    def relieve(self, guest: Guest[Candidate]) -> None:
+        """Another is designated, and the one that was master goes home: it may not have heard of it yet."""
+        names = self.believers()
+        if not self.steered or not names or names[0] == guest.name or NODE not in self.store.nodes:
+            return
+        self.operator(Put(NODE, f"{guest.name}:9090"))
+        self.advance(self.random.choice([0.1, 0.5]))
+        if names[0] in self.guests:
+            self.leave(self.guests[names[0]])
+
 
 def run(seed: int, decide: Decide = candidacy.decide, candidate: type[Candidate] = Candidate) -> Mastership:
     hall = Mastership(seed, decide, candidate)
     for _ in range(hall.random.randint(2, 4)):
         hall.join()
-    hall.trouble(hall.resign, hall.delete, hall.delete_candidacy, hall.designate)
+    hall.trouble(hall.resign, hall.delete, hall.delete_candidacy, hall.designate, hall.relieve)
     if not hall.guests:
         hall.join()
+    if hall.steered and NODE in hall.store.nodes:
+        hall.operator(Put(NODE, "nobody:9090"))
     hall.heal()
     believe = hall.believers()
     node = hall.store.nodes.get(NODE)

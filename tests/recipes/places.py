@@ -4,10 +4,29 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from shardwright.recipes.participant import Participant
 from shardwright.registry import Landed, Node, Write, connect
 
+from .heard import PATIENCE
+
 numbers = itertools.count()
+
+
+def until(who: "Participant[Any]", true: Callable[[], object]) -> None:
+    """Wait for what somebody is told by the registry."""
+    assert who._until(lambda: bool(true()), PATIENCE)
+
+
+def fail_inside(who: "Participant[Any]") -> None:
+    """Have the reactor fail that takes its turns."""
+
+    def fail() -> None:
+        raise RuntimeError("as it was told to")
+
+    assert who._station is not None
+    who._station.post(fail)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """One seed's worth of trouble for a dynamic sharding, and what is promised held up against it."""
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -32,7 +33,12 @@ class Slices(Hall[Slicer]):
         either = self.random.random() < 0.7
         self.exclusive = either if exclusive is None else exclusive
         self.steered = not self.exclusive
+        """Whether an operator takes away also what tells who has which slice."""
+        self.takes: Callable[[str], float] = lambda name: self.random.choice([0.0, 0.1, 2.0])
+        """For how many seconds somebody's user code goes on when it is to pause."""
         self._held: dict[str, tuple[Slice, Session | None]] = {}
+        self._lines: dict[str, deque[tuple[float | None, Callable[[], None]]]] = {}
+        self._given: dict[str, object] = {}
         self._calls: dict[str, list[str]] = {}
         self._epochs: dict[str, int] = {}
         self._ids = 0
@@ -57,36 +63,62 @@ class Slices(Hall[Slicer]):
 
     def _pause(self, name: str, slicer: Slicer, number: int) -> None:
         """What is held is held until the user's code has come back: it takes its time."""
-        self._call(name, "start")
-        before = self._held.get(name)
+        self._hears(name, "start")
 
         def rests() -> None:
-            if name in self.guests and not self.guests[name].paused:
-                if self._held.get(name) is before:
-                    self._held.pop(name, None)
-                slicer.rests(number)
-            elif name in self.guests:
-                self.clock.at(self.clock.boot() + 0.5, rests)
+            self._held.pop(name, None)
+            slicer.rests(number)
 
-        self.clock.at(self.clock.boot() + self.random.choice([0.0, 0.1, 2.0]), rests)
+        self._call(name, self.takes(name), rests)
 
     def _go_on(self, name: str, slice_: Slice | None, session: Session | None) -> None:
-        self._call(name, f"completed {slice_}")
-        if slice_ is None:
-            self._held.pop(name, None)
-            return
-        if slice_.epoch < self._epochs.get(name, 0):
-            self.object(f"{name}: the epoch {slice_.epoch} after {self._epochs[name]}")
-        self._epochs[name] = slice_.epoch
-        self._held[name] = slice_, session
+        self._hears(name, f"completed {slice_}")
+        if slice_ is not None:
+            if slice_.epoch < self._epochs.get(name, 0):
+                self.objects(f"{name}: the epoch {slice_.epoch} after {self._epochs[name]}")
+            self._epochs[name] = slice_.epoch
+        given = self._given[name] = object()
 
-    def _call(self, name: str, what: str) -> None:
+        def completed() -> None:
+            if slice_ is None:
+                self._held.pop(name, None)
+            elif self._given[name] is given:  # else it is passed over
+                self._held[name] = slice_, session
+
+        self._call(name, None, completed)
+
+    def _call(self, name: str, seconds: float | None, then: Callable[[], None]) -> None:
+        """Have a process's user code called when all is over that was called before."""
+        line = self._lines.setdefault(name, deque())
+        line.append((seconds, then))
+        if len(line) == 1:
+            self._begin_call(name)
+
+    def _begin_call(self, name: str) -> None:
+        seconds, _ = self._lines[name][0]
+        if seconds is None:
+            self._end_call(name)
+        else:
+            self.clock.at(self.clock.boot() + seconds, partial(self._end_call, name))
+
+    def _end_call(self, name: str) -> None:
+        if name not in self.guests:
+            return
+        if self.guests[name].paused:
+            self.clock.at(self.clock.boot() + 0.5, partial(self._end_call, name))
+            return
+        _, then = self._lines[name].popleft()
+        then()
+        if self._lines[name]:
+            self._begin_call(name)
+
+    def _hears(self, name: str, what: str) -> None:
         self.note(f"{name}: {what}")
         kind = what.partition(" ")[0]
         self.seen[kind] += 1
         calls = self._calls.setdefault(name, [])
         if kind == (calls[-1] if calls else "completed"):
-            self.object(f"{name}: {kind} twice in a row")
+            self.objects(f"{name}: {kind} twice in a row")
         calls.append(kind)
 
     def holders(self) -> dict[str, Slice]:
@@ -98,17 +130,21 @@ class Slices(Hall[Slicer]):
         holders = self.holders()
         indexes = [slice_.index for slice_ in holders.values()]
         if len(set(indexes)) < len(indexes):
-            self.object(f"two hold one slice: {holders}")
+            self.objects(f"two hold one slice: {holders}")
         if len({slice_.total for slice_ in holders.values()}) > 1:
-            self.object(f"two divisions of the work at once: {holders}")
+            self.objects(f"two divisions of the work at once: {holders}")
 
     # What operators do
 
     def delete(self, guest: Guest[Slicer]) -> None:
-        paths = [slicing.LEADER, slicing.WARRANT, f"{slicing.INSTANCES}/{guest.part.me}", "sharding/0"]
-        path = f"{ROOT}/{self.random.choice(paths)}"
+        path = f"{ROOT}/{self.random.choice([slicing.LEADER, slicing.WARRANT, 'sharding/0'])}"
         if self.steered and path in self.store.nodes:
             self.operator(Delete(path, recursive=True))
+
+    def delete_instance(self, guest: Guest[Slicer]) -> None:
+        path = f"{ROOT}/{slicing.INSTANCES}/{guest.part.me}"
+        if path in self.store.nodes:
+            self.operator(Delete(path))
 
     def delete_leader(self, guest: Guest[Slicer]) -> None:
         path = f"{ROOT}/{slicing.LEADER}"
@@ -131,7 +167,7 @@ def run(
     hall = Slices(seed, decide, slicer, exclusive=exclusive)
     for _ in range(hall.random.randint(1, 4)):
         hall.join()
-    hall.trouble(hall.delete, hall.delete_leader, hall.reshard)
+    hall.trouble(hall.delete, hall.delete_instance, hall.delete_leader, hall.reshard)
     if not hall.guests:
         hall.join()
     hall.heal()

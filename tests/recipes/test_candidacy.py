@@ -1,19 +1,22 @@
 """A service's mastership, decided: a view in, the exact steps out."""
 
-from shardwright.coordination.step import Create, Delete, Leave, Look, Refuse, Require, Say, Step, do
+from shardwright.coordination.step import Create, Delete, Leave, Look, Put, Refuse, Require, Say, Step, do
 from shardwright.recipes import candidacy
-from shardwright.recipes.candidacy import GRACE, LINGERS, STAND_BACK, Local, Notice, Resigned, View
+from shardwright.recipes.candidacy import GRACE, LINGERS, STAND_BACK, Local, Notice, Report, Resigned, View
 from shardwright.registry import Node
 from shardwright.registry.tree import Mirror
 
 SERVICE, ME, OTHER = "Account:1.0.0", "10.0.0.1:9090", "10.0.0.2:9090"
 NODE = f"services/{SERVICE}"
-MINE = f"candidates/{SERVICE}/{ME}"
-THEIRS = f"candidates/{SERVICE}/{OTHER}"
+WARRANT = f"candidates/{SERVICE}"
+MINE = f"{WARRANT}/{ME}"
+THEIRS = f"{WARRANT}/{OTHER}"
 OURS, ANOTHER = "our session", "another session"
 
-ANNOUNCED = {MINE: Node("me", 0, OURS, 3, 3)}
-STAND = do(Require(MINE), Create(NODE, ME, ephemeral=True))
+WARRANTED = {WARRANT: Node("", 7, "", 1, 2)}
+ANNOUNCED = WARRANTED | {MINE: Node("me", 0, OURS, 3, 3)}
+USED = Put(WARRANT, "", 7)
+STAND = do(Require(MINE), USED, Create(NODE, ME, ephemeral=True))
 
 
 def a_view(
@@ -21,13 +24,13 @@ def a_view(
     *,
     boot: float = 100.0,
     seen_at: float = 100.0,
-    held: int | None = None,
+    token: int | None = None,
     local: Local | None = None,
 ) -> View:
     tree = Mirror("/soa/master")
     for path, node in nodes.items():
         tree.put(path, node, seen_at)
-    return View(tree, SERVICE, ME, "me", OURS, 10.0, boot, held, local or Local())
+    return View(tree, SERVICE, ME, "me", OURS, 10.0, boot, token, local or Local())
 
 
 def a_master(
@@ -41,7 +44,7 @@ def decided(view: View) -> list[Step | Look]:
 
 
 def taking_over(version: int, says: str) -> Step:
-    return do(Require(MINE), Delete(NODE, version), Create(NODE, ME, ephemeral=True), then=Say(says))
+    return do(Require(MINE), USED, Delete(NODE, version), Create(NODE, ME, ephemeral=True), then=Report(says))
 
 
 def test_first_we_announce_ourselves() -> None:
@@ -66,13 +69,13 @@ def test_the_master_is_who_made_the_node_in_a_session_of_its_own() -> None:
 
 
 def test_a_master_that_is_designated_once_more_stays_what_it_is() -> None:
-    view = a_view(ANNOUNCED | a_master(ME, OURS, 1), held=5)
+    view = a_view(ANNOUNCED | a_master(ME, OURS, 1), token=5)
     assert candidacy.token(view) == 5
     assert decided(view) == []
 
 
 def test_who_was_designated_away_and_back_is_master_anew() -> None:
-    view = a_view(ANNOUNCED | a_master(ME, OURS, 2), held=None)
+    view = a_view(ANNOUNCED | a_master(ME, OURS, 2), token=None)
     assert candidacy.token(view) is None
     assert decided(view) == [taking_over(2, f"{ME} takes over, as the node says")]
 
@@ -88,7 +91,7 @@ def test_our_own_address_in_a_session_that_is_not_ours_is_taken_over_too() -> No
 
 
 def test_a_master_steps_down_for_whoever_is_designated() -> None:
-    view = a_view(ANNOUNCED | {THEIRS: Node("other", 0, ANOTHER, 4, 4)} | a_master(OTHER, OURS, 1), held=5)
+    view = a_view(ANNOUNCED | {THEIRS: Node("other", 0, ANOTHER, 4, 4)} | a_master(OTHER, OURS, 1), token=5)
     assert candidacy.token(view) is None
     assert candidacy.why_not(view) == f"{OTHER} was designated"
     assert decided(view) == []
@@ -121,25 +124,36 @@ def test_a_persistent_node_is_said_and_not_touched() -> None:
 
 
 def test_our_address_in_anothers_hands_may_be_who_we_were_and_is_refused_if_it_lives_on() -> None:
-    there = {MINE: Node("somebody", 0, ANOTHER, 3, 3)}
+    there = WARRANTED | {MINE: Node("somebody", 0, ANOTHER, 3, 3)}
     end = 100.0 + LINGERS * 10.0
-    assert decided(a_view(there)) == [Look(end, f"whether somebody lives on as {ME}")]
-    (step,) = decided(a_view(there, boot=end))
-    assert isinstance(step, Step)
-    assert isinstance(step.then, Refuse)
-    assert "give this one an address of its own" in step.then.why
+    assert decided(a_view(there)) == [
+        do(
+            then=Say(f"{ME} is announced already, by somebody: waiting 15 s to see whether it lives on"),
+        ),
+        Look(end, f"whether somebody lives on as {ME}"),
+    ]
+    refused = (
+        f"{SERVICE}: another is a candidate as {ME} already (somebody): give this one an address of its own"
+    )
+    assert decided(a_view(there, boot=end)) == [do(then=Refuse(refused))]
     assert decided(a_view(there, boot=end, local=Local(announced=True))) == [
         do(then=Say(f"another took {ME} while we were away: we stand when it has gone"))
     ]
 
 
 def test_who_resigns_is_master_no_more_before_it_says_so_and_lets_others_go_first() -> None:
-    view = a_view(ANNOUNCED | a_master(ME, OURS), held=5, local=Local(resigning=True))
+    view = a_view(ANNOUNCED | a_master(ME, OURS), token=5, local=Local(resigning=True))
     assert candidacy.token(view) is None
-    assert decided(view) == [do(Delete(NODE, 0), then=Resigned(True))]
+    assert decided(view) == [do(USED, Delete(NODE, 0), then=Resigned(True))]
     after = a_view(ANNOUNCED, boot=103.0, local=Local(resigned=100.0))
     assert decided(after) == [Look(100.0 + STAND_BACK, "others go first: we have resigned")]
     assert decided(a_view(ANNOUNCED, boot=105.0, local=Local(resigned=100.0))) == [STAND]
+
+
+def test_who_finds_its_node_gone_when_it_resigns_was_master_all_the_same() -> None:
+    """As after an answer that was lost."""
+    view = a_view(ANNOUNCED, local=Local(resigning=True, was_master=True))
+    assert decided(view) == [do(then=Resigned(True))]
 
 
 def test_who_resigns_from_nothing_changes_nothing() -> None:
@@ -149,9 +163,9 @@ def test_who_resigns_from_nothing_changes_nothing() -> None:
 
 def test_who_leaves_takes_its_nodes_along_and_nobody_elses() -> None:
     leaving = Local(leaving=True)
-    ours = a_view(ANNOUNCED | a_master(ME, OURS), held=5, local=leaving)
+    ours = a_view(ANNOUNCED | a_master(ME, OURS), token=5, local=leaving)
     assert candidacy.token(ours) is None
-    assert decided(ours) == [do(Delete(NODE, 0), Delete(MINE), then=Leave())]
+    assert decided(ours) == [do(USED, Delete(NODE, 0), Delete(MINE), then=Leave())]
     theirs = a_view(ANNOUNCED | a_master(OTHER, ANOTHER), local=leaving)
     assert decided(theirs) == [do(Delete(MINE), then=Leave())]
     designated = a_view(ANNOUNCED | a_master(OTHER, OURS, 1), local=leaving)
@@ -160,10 +174,34 @@ def test_who_leaves_takes_its_nodes_along_and_nobody_elses() -> None:
 
 
 def test_who_leaves_without_having_been_a_candidate_leaves_the_node_to_another_of_its_process() -> None:
-    theirs = {MINE: Node("another here", 0, OURS, 3, 3)} | a_master(ME, OURS)
+    theirs = WARRANTED | {MINE: Node("another here", 0, OURS, 3, 3)} | a_master(ME, OURS)
     assert decided(a_view(theirs, local=Local(leaving=True))) == [do(then=Leave())]
 
 
 def test_everybodys_masters_are_told_from_the_nodes() -> None:
     tree = a_view(a_master(OTHER, ANOTHER) | {"services/Other:2": Node("x:1", 0, ANOTHER, 1, 1)}).tree
     assert candidacy.masters(tree) == {SERVICE: OTHER, "Other:2": "x:1"}
+
+
+# What we may not read
+
+
+def unreadable(view: View, path: str) -> View:
+    assert isinstance(view.tree, Mirror)
+    view.tree.stale(path, 100.0)
+    view.tree.deny(path)
+    return view
+
+
+def test_a_master_that_we_may_not_read_is_left_out_of_what_is_told() -> None:
+    others = a_master(OTHER, ANOTHER) | {"services/Secret:1": Node("x:1", 0, ANOTHER, 1, 1)}
+    view = unreadable(a_view(ANNOUNCED | others), "services/Secret:1")
+    assert candidacy.masters(view.tree) == {SERVICE: OTHER}
+    assert candidacy.hidden(view.tree) == ["services/Secret:1"]
+
+
+def test_who_may_not_read_the_node_is_not_master_and_does_nothing() -> None:
+    view = unreadable(a_view(ANNOUNCED | a_master(ME, OURS), token=5), NODE)
+    assert candidacy.token(view) is None
+    assert candidacy.why_not(view) == "who is master cannot be read"
+    assert decided(view) == []

@@ -8,12 +8,13 @@ from itertools import pairwise
 import pytest
 
 from shardwright.errors import RecipeError
+from shardwright.recipes import dynamic_sharding
 from shardwright.recipes.dynamic_sharding import DynamicSharding
 from shardwright.recipes.slicing import Slice
 from shardwright.registry import Create
 
 from .heard import PATIENCE, Heard, listening, says
-from .places import Place
+from .places import Place, fail_inside, until
 
 PAUSE = "pause"
 
@@ -67,7 +68,7 @@ class Member:
 
     def has(self, total: int) -> Slice:
         """Its slice, as soon as it is one of so many."""
-        assert self.sharding._until(lambda: self.slice is not None and self.slice.total == total, PATIENCE)
+        until(self.sharding, lambda: self.slice is not None and self.slice.total == total)
         assert self.slice is not None
         return self.slice
 
@@ -141,11 +142,10 @@ def test_who_is_which_slice_stands_in_the_registry_and_nothing_else_does(place: 
 def test_epochs_grow_with_every_round(place: Place) -> None:
     first = Member(place, 1)
     with first.sharding:
-        first.has(1)
+        first.told.until(lambda told: len(told) == 2)
         with Member(place, 2).sharding:
-            first.has(2)
-        first.has(1)
-        told = first.told.until(lambda told: sum(isinstance(each, Slice) for each in told) >= 3)
+            first.told.until(lambda told: len(told) == 4)
+        told = first.told.until(lambda told: len(told) == 6)
     epochs = [each.epoch for each in told if isinstance(each, Slice)]
     assert epochs == sorted(set(epochs))
 
@@ -194,7 +194,8 @@ def test_what_fails_when_it_is_told_does_not_stop_the_rest(place: Place) -> None
         run(running, first, second)
         divided([first, second])
         said.until(lambda lines: sum("has failed" in line for line in lines) >= 2)
-        said.until(says("ERROR", "slices: what was to be called has failed"))
+        said.until(says("ERROR", "slices: on_start has failed"))
+        said.until(says("ERROR", "slices: on_completed has failed"))
 
 
 def test_while_a_round_is_open_nobody_has_a_slice(place: Place) -> None:
@@ -234,7 +235,7 @@ def test_one_whose_pause_does_not_end_holds_up_the_others_no_longer_than_its_dea
         first.has(1)
         run(running, second)
         second.has(2)
-        assert first.told.all[1:] != [PAUSE]
+        assert PAUSE not in first.told.all[1:]
         said.until(says("WARNING", "slices:", first.id, "did not pause within 0.5 s: not waited for"))
         may_go_on.set()
         divided([first, second])
@@ -245,7 +246,7 @@ def test_without_exclusive_nobody_is_waited_for(place: Place) -> None:
 
     def hang() -> None:
         if first.told.all:
-            may_go_on.wait(PATIENCE)
+            may_go_on.wait(2 * PATIENCE)
 
     first, second = Member(place, 1, on_start=hang), Member(place, 2)
     with ExitStack() as running:
@@ -253,6 +254,7 @@ def test_without_exclusive_nobody_is_waited_for(place: Place) -> None:
         first.has(1)
         run(running, second)
         second.has(2)
+        assert PAUSE not in first.told.all[1:]
         may_go_on.set()
 
 
@@ -281,24 +283,71 @@ def test_one_that_stops_pauses_first_and_its_slice_is_nobodys_until_then(place: 
         second.has(1)
 
 
+def test_with_exclusive_one_that_stops_is_waited_for_until_its_deadline(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else is given its slice before it has paused, unless it says how long that may take."""
+    monkeypatch.setattr(dynamic_sharding, "LEAVING", 0.1)
+    may_go_on = threading.Event()
+
+    def hold_up() -> None:
+        if first.told.all:
+            may_go_on.wait(PATIENCE)
+
+    first = Member(place, 1, on_start=hold_up, exclusive=True)
+    second = Member(place, 2, exclusive=True)
+    with second.sharding:
+        first.sharding.start()
+        before = second.has(2)
+        first.told.until(lambda told: len(told) == 2)
+        stopping = threading.Thread(target=first.sharding.stop)
+        stopping.start()
+        stopping.join(0.5)
+        assert stopping.is_alive()
+        assert second.slice == before
+        may_go_on.set()
+        second.has(1)
+        stopping.join(PATIENCE)
+
+
+def test_what_came_too_late_to_be_told_is_not_told_after_the_end(place: Place) -> None:
+    pausing, may_go_on = threading.Event(), threading.Event()
+
+    def hold_up() -> None:
+        if first.told.all:
+            pausing.set()
+            may_go_on.wait(PATIENCE)
+
+    first = Member(place, 1, on_start=hold_up, exclusive=True, deadline=0.3)
+    second = Member(place, 2, exclusive=True, deadline=0.3)
+    with ExitStack() as running:
+        run(running, first)
+        first.told.until(lambda told: len(told) == 2)
+        run(running, second)
+        assert pausing.wait(PATIENCE)
+        first.has(2)  # it was not waited for, and has not been told
+        first.sharding.stop(within=0.1)
+        second.has(1)
+        may_go_on.set()
+        first.sharding.stop()
+    assert [each == PAUSE for each in first.told.all] == [True, False, True]
+
+
 def test_one_that_is_given_no_time_to_stop_has_nothing_afterwards_and_is_told_so(place: Place) -> None:
     only = Member(place)
     only.sharding.start()
-    only.has(1)
+    only.told.until(lambda told: len(told) == 2)
     only.sharding.stop(within=0.0)
     assert only.slice is None
     only.told.until(lambda told: told[0] == told[-1] == PAUSE and len(told) == 3)
 
 
 def test_one_that_has_failed_inside_pauses_and_is_given_a_slice_again(place: Place) -> None:
-    def fail() -> None:
-        raise RuntimeError("as it was told to")
-
     only = Member(place)
     with only.sharding:
         before = only.has(1)
-        assert only.sharding._station is not None
-        only.sharding._station.post(fail)
+        only.told.until(lambda told: len(told) == 2)
+        fail_inside(only.sharding)
         told = only.told.until(lambda told: len(told) == 4)
         after = only.has(1)
     assert told == [PAUSE, before, PAUSE, after]
@@ -312,7 +361,7 @@ def test_who_starts_again_is_given_a_slice_again(place: Place) -> None:
         with only.sharding:
             slices.append(only.has(1))
     first, second = slices
-    assert only.told.all == [PAUSE, first, PAUSE, PAUSE, second, PAUSE]
+    assert only.told.all == [PAUSE, first, PAUSE, second, PAUSE]
 
 
 # What goes wrong
@@ -331,17 +380,31 @@ def test_a_member_that_cannot_be_read_is_given_no_slice_and_said(place: Place) -
     ("options", "why"),
     [
         ({"order": "random"}, "the order 'random' is not one of sticky, sorted"),
-        ({"deadline": 0}, "the deadline must be more than 0 seconds, not 0"),
-        ({"deadline": float("nan")}, "the deadline must be more than 0 seconds, not nan"),
+        ({"deadline": 0}, "the deadline is a number of seconds, more than 0, not 0"),
+        ({"deadline": float("nan")}, "the deadline is a number of seconds, more than 0, not nan"),
         ({"name": ""}, "name a node below it"),
         ({"name": "/"}, "name a node below it"),
         ({"name": "a//b"}, "has a part that is empty"),
+        ({"name": None}, "the name is a text, not None"),
+        ({"deadline": "3"}, "the deadline is a number of seconds, more than 0, not '3'"),
+        ({"exclusive": "no"}, "exclusive is True or False, not 'no'"),
+        ({"on_start": None}, "on_start is a function, not None"),
+        ({"on_completed": 5}, "on_completed is a function, not 5"),
+        ({"address": ""}, "the address is a text that is not empty"),
+        ({"address": "a/b"}, "the address 'a/b' has a slash in it"),
+        ({"address": "a\x01b"}, "the address .* cannot be a node's name"),
+        ({"address": "a@-@1"}, "the address 'a@-@1' has '@-@' in it"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(options: dict[str, object], why: str) -> None:
-    name = str(options.pop("name", "slices"))
     with pytest.raises(RecipeError, match=why):
-        DynamicSharding(name, registry="memory://", **options)  # type: ignore[arg-type]
+        DynamicSharding(**{"name": "slices", "registry": "memory://", **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("address", ["@host", "h: x", "[::1]"])
+def test_an_address_may_be_any_text_that_a_node_may_be_called(place: Place, address: str) -> None:
+    with DynamicSharding(f"{place.root}/slices", address=address, registry=place.door()) as only:
+        assert only.wait(PATIENCE) is not None
 
 
 def test_what_is_told_cannot_stop_what_waits_for_it_to_come_back(place: Place) -> None:
@@ -361,7 +424,7 @@ def test_what_is_told_cannot_stop_what_waits_for_it_to_come_back(place: Place) -
 def test_what_runs_cannot_be_started_and_what_does_not_can_be_stopped(place: Place) -> None:
     sharding = Member(place).sharding
     sharding.stop()
-    with pytest.raises(RecipeError, match=r"does not run: call start\(\) first"):
+    with pytest.raises(RecipeError, match=r"slices: this does not run: call start\(\) first"):
         sharding.wait()
     with sharding, pytest.raises(RecipeError, match="runs already"):
         sharding.start()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shardwright.recipes import slicing
+from shardwright.recipes.service_master import ServiceMaster
 from shardwright.registry import Put, Tree, connect
 from tests.acceptance.notes import Notes
 from tests.faults.processes import Child
@@ -145,6 +146,38 @@ def test_one_designated_by_hand_is_master_and_stays_so_when_the_old_one_is_kille
     taken, _ = accepted(scene.notes())
     assert tenures(taken) == ["a:1", "b:1"]
     assert taken[-1]["token"] == found.made
+
+
+def test_one_that_is_stopped_by_a_signal_while_it_starts_starts_no_further(scene: Scene) -> None:
+    with ServiceMaster("Account", address="a:1", registry=scene.place.door(), root=scene.masters) as first:
+        assert first.wait(PATIENCE)
+        with Child(children.stop_when_told_to_end, scene.place.door(), scene.masters) as child:
+            child.expect("is announced already", PATIENCE)
+            assert child.terminate(PATIENCE) == 0
+            child.expect("has come to its end")
+
+
+def test_one_that_is_told_twice_to_stop_does_so(scene: Scene) -> None:
+    with Child(children.stop_twice, scene.place.door(), scene.slices, listens=True) as child:
+        child.expect("goes on", PATIENCE)
+        child.tell("stop")
+        child.expect("pauses", PATIENCE)
+        assert child.terminate(PATIENCE) == 0
+        child.expect("has come to its end")
+
+
+@pytest.mark.slow
+def test_what_a_process_is_its_forks_are_not_and_each_stands_for_itself(scene: Scene) -> None:
+    with Child(children.fork, scene.place.door(), scene.masters, scene.slices, listens=True) as parent:
+        parent.expect("parent: True True", PATIENCE)
+        scene.wait(scene.masters, lambda tree: len(tree.children(f"candidates/{ACCOUNT}")) == 3)
+        for number in range(2):
+            assert f"child {number}: False None None" in parent.lines
+        scene.wait(scene.slices, lambda tree: len(tree.children(slicing.SLICES)) == 3)
+        for _ in range(3):
+            parent.tell("end")
+        assert parent.wait(PATIENCE) == 0
+        assert "parent still: True" in parent.lines
 
 
 # Slices

@@ -11,7 +11,7 @@ from tests.zookeeper_server import Server
 
 from .heard import PATIENCE
 from .neighbours import Candidate, Client, Member
-from .places import Place
+from .places import Place, until
 
 ACCOUNT = "Account:1.0.0"
 
@@ -99,7 +99,7 @@ class Ours:
             mine = self.sharding.slice
             return mine is not None and (mine.index, mine.total) == (index, total)
 
-        assert self.sharding._until(true, PATIENCE), self.sharding.slice
+        until(self.sharding, true)
 
 
 def neighbour_of(place: Place, zookeeper: Server) -> Member:
@@ -161,4 +161,4 @@ def test_with_exclusive_a_neighbour_who_cannot_acknowledge_is_not_waited_for(
     ours = DynamicSharding(root, exclusive=True, registry=place.door(), address="10.0.0.1")
     with ours, neighbour_of(place, zookeeper) as second:
         second.told.until(lambda told: told[-1:] in (["0 of 2"], ["1 of 2"]))
-        assert ours._until(lambda: ours.slice is not None and ours.slice.total == 2, PATIENCE)
+        until(ours, lambda: ours.slice is not None and ours.slice.total == 2)

@@ -2,19 +2,19 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 
 import pytest
 
-from shardwright.errors import RecipeError
-from shardwright.recipes import candidacy, service_master
+from shardwright import registry as registries
+from shardwright.errors import RecipeError, RegistryUrlError
+from shardwright.recipes import candidacy, participant
 from shardwright.recipes.service_master import Masters, ServiceMaster
-from shardwright.registry import Create, Delete, Put
+from shardwright.registry import Create, Delete, Put, Registry
 
 from .heard import PATIENCE, Heard, listening, says
-from .places import Place
+from .places import Place, until
 
 ACCOUNT = "Account:1.0.0"
 
@@ -32,11 +32,6 @@ def master(place: Place, address: str, service: str = "Account", door: str | Non
     return ServiceMaster(
         service, address=address, registry=door or place.door(), root=f"{place.root}/soa/master"
     )
-
-
-def until(who: Masters, true: Callable[[], object]) -> None:
-    """Wait for what it is told by the registry."""
-    assert who._until(lambda: bool(true()), PATIENCE)
 
 
 # Who is master
@@ -66,16 +61,16 @@ def test_the_node_is_as_other_languages_make_it_and_nothing_else_stands_beside_i
 
 def test_of_several_that_come_at_once_one_is_master(place: Place) -> None:
     won: Heard[str] = Heard()
-    everybody = [master(place, f"{name}:1") for name in "abcd"]
+    everybody = {f"{name}:1": master(place, f"{name}:1") for name in "abcd"}
     with ExitStack() as running:
-        for each in everybody:
-            each.on_change(partial(lambda address, leading: won(address), each._address))
+        for address, each in everybody.items():
+            each.on_change(partial(lambda address, leading: won(address), address))
             running.enter_context(each)
         won.until(len)
-        for each in everybody:
+        for each in everybody.values():
             until(each, partial(each.master_of, ACCOUNT))
-        assert [each._address for each in everybody if each.is_master] == won.all
-        assert {each.master_of(ACCOUNT) for each in everybody} == set(won.all)
+        assert [address for address, each in everybody.items() if each.is_master] == won.all
+        assert {each.master_of(ACCOUNT) for each in everybody.values()} == set(won.all)
 
 
 def test_one_that_exits_in_order_hands_over_before_its_session_could_end(place: Place) -> None:
@@ -130,6 +125,7 @@ def test_one_that_resigns_lets_another_go_first(place: Place) -> None:
         assert first.wait(PATIENCE)
         with master(place, "b:1") as second:
             first.resign()
+            assert (first.is_master, first.token, first.lease_left) == (False, None, 0.0)
             assert second.wait(PATIENCE)
             until(first, lambda: first.master_of(ACCOUNT) == "b:1")
             assert not first.is_master
@@ -253,11 +249,26 @@ def test_one_designated_by_hand_is_master_at_once_and_stays_so_when_the_old_one_
         assert token is not None
         assert token > before
         old.close()
-        until(first, lambda: not first._station)
         found = place.read(node(place))
         assert found is not None
         assert (found.data, found.made) == ("b:1", token)
         assert second.token == token
+
+
+def test_a_lost_election_is_logged_and_so_is_every_designation(place: Place) -> None:
+    first, second = master(place, "a:1"), master(place, "b:1")
+    with listening() as said, first:
+        assert first.wait(PATIENCE)
+        with second:
+            said.until(says("INFO", ACCOUNT, "a:1 is master, and b:1 stands by"))
+            for _ in range(2):
+                place.write(Put(node(place), "b:1"))
+                until(first, lambda: not first.is_master)
+                assert second.wait(PATIENCE)
+                place.write(Put(node(place), "a:1"))
+                until(second, lambda: not second.is_master)
+                assert first.wait(PATIENCE)
+            said.until(lambda lines: sum("takes over, as the node says" in line for line in lines) == 4)
 
 
 def first_is_master(first: ServiceMaster, second: ServiceMaster, running: ExitStack) -> None:
@@ -276,10 +287,12 @@ def test_an_address_that_nobody_has_is_followed_by_an_election_after_a_grace(
     first.on_change(heard)
     with first, listening() as said:
         assert first.wait(PATIENCE)
+        before = first.token or 0
         place.write(Put(node(place), "nobody:1"))
         said.until(says(ACCOUNT, "nobody is 'nobody:1', who was designated: elected anew"))
         heard.until(lambda calls: calls == [True, False, True])
         until(first, lambda: first.master_of(ACCOUNT) == "a:1")
+        assert (first.token or 0) > before
 
 
 def test_a_master_whose_node_is_deleted_by_hand_steps_down_and_stands_again(place: Place) -> None:
@@ -333,6 +346,15 @@ def test_a_second_process_with_the_same_address_is_refused_at_its_start(
         assert second.wait(PATIENCE)
 
 
+def test_a_second_one_is_refused_also_where_a_session_lasts_longer_than_anything_else(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidacy, "LINGERS", 0.1)
+    monkeypatch.setattr(participant, "PATIENCE", 0.5)
+    with master(place, "a:1"), pytest.raises(RecipeError, match="another is a candidate as a:1 already"):
+        master(place, "a:1").start()
+
+
 def test_two_of_one_process_are_not_both_master_under_one_address(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,8 +377,8 @@ def test_one_that_could_not_start_does_not_become_a_candidate_later(
         with master(place, "a:1") as first:
             assert first.wait(PATIENCE)
             with monkeypatch.context() as short:
-                short.setattr(service_master, "PATIENCE", 0.2)
-                with pytest.raises(TimeoutError, match="not a candidate within"):
+                short.setattr(ServiceMaster, "_patience", lambda self: 0.2)
+                with pytest.raises(TimeoutError, match=r"Account:1\.0\.0: does not take part within 0\.2 s"):
                     master(place, "a:1", door=door).start()
         with master(place, "b:1") as second:
             assert second.wait(PATIENCE)
@@ -371,6 +393,60 @@ def test_one_that_waits_to_be_master_is_let_go_when_it_is_stopped(place: Place) 
             assert second.wait() is False
 
 
+def test_one_that_is_stopped_while_it_starts_starts_no_further(place: Place) -> None:
+    second = master(place, "a:1")
+    with master(place, "a:1"), listening() as said:
+        starting = threading.Thread(target=second.start)
+        starting.start()
+        said.until(says("WARNING", ACCOUNT, "a:1 is announced already, by", "to see whether it lives on"))
+        second.stop()
+        starting.join(place.session / 2)
+        assert not starting.is_alive()
+        with pytest.raises(RecipeError, match="does not run"):
+            second.wait()
+
+
+def test_one_that_could_not_leave_in_time_does_not_speak_for_whoever_follows(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others of its process keep the session, so it goes on until it has left."""
+    monkeypatch.setattr(candidacy, "LINGERS", 0.5)
+    door = place.door()
+    with master(place, "b:1", "Order", door):
+        first = master(place, "a:1", door=door)
+        heard: Heard[bool] = Heard()
+        first.on_change(heard)
+        for _ in range(3):
+            first.start()
+            assert first.wait(PATIENCE)
+            first.stop(within=0.0)
+        heard.until(lambda calls: calls == [True, False] * 3)
+
+
+def test_what_another_registry_does_holds_nobody_up(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, may_answer = threading.Event(), threading.Event()
+    connect = registries.connect
+
+    def silent(url: str) -> Registry:
+        if "silent" in url:
+            asked.set()
+            may_answer.wait(PATIENCE)
+        return connect(url)
+
+    monkeypatch.setattr(registries, "connect", silent)
+    other = ServiceMaster("Account", registry="memory://silent")
+    starting = threading.Thread(target=other.start)
+    with master(place, "a:1") as first:
+        assert first.wait(PATIENCE)
+        starting.start()
+        assert asked.wait(PATIENCE)
+        first.stop()
+        assert not may_answer.is_set()
+    may_answer.set()
+    starting.join(PATIENCE)
+    other.stop()
+
+
 def test_one_that_only_asks_knows_all_masters_and_is_told_of_changes(place: Place) -> None:
     with Masters(registry=place.door(), root=f"{place.root}/soa/master") as asking:
         assert asking.masters() == {}
@@ -382,17 +458,25 @@ def test_one_that_only_asks_knows_all_masters_and_is_told_of_changes(place: Plac
     assert place.names(f"{place.root}/soa/master/candidates/{ACCOUNT}") == ()
 
 
+def test_one_that_asks_again_later_knows_nothing_from_before(place: Place) -> None:
+    asking = Masters(registry=place.door(), root=f"{place.root}/soa/master")
+    with master(place, "a:1"), asking:
+        until(asking, lambda: asking.masters() == {ACCOUNT: "a:1"})
+    with asking:
+        assert asking.masters() == {}
+
+
 # Mistakes
 
 
 def test_what_runs_cannot_be_started_and_what_does_not_can_be_stopped(place: Place) -> None:
     first = master(place, "a:1")
     first.stop()
-    for asked in (first.resign, first.wait):
-        with pytest.raises(RecipeError, match=r"does not run: call start\(\) first"):
+    for asked in (first.resign, first.wait, first.masters, partial(first.master_of, ACCOUNT)):
+        with pytest.raises(RecipeError, match=r"Account:1\.0\.0: this does not run: call start\(\) first"):
             asked()
     with first:
-        with pytest.raises(RecipeError, match="runs already"):
+        with pytest.raises(RecipeError, match=r"Account:1\.0\.0: this runs already"):
             first.start()
         assert first.wait(PATIENCE)
     first.stop()
@@ -409,8 +493,32 @@ def test_what_runs_cannot_be_started_and_what_does_not_can_be_stopped(place: Pla
         ({"address": "a\0:1"}, "the address 'a.*' cannot be a node's name"),
         ({"root": "soa/master"}, "the path 'soa/master' must begin with a slash"),
         ({"root": "/"}, "name a node below it"),
+        ({"address": ""}, "the address is a text that is not empty, not ''"),
+        ({"service": "Account:1.0.0"}, r"has a colon in it: its version is said apart, by version='1\.0\.0'"),
     ],
 )
 def test_a_name_that_no_node_can_have_is_refused_in_words(names: dict[str, str], why: str) -> None:
     with pytest.raises(RecipeError, match=why):
-        ServiceMaster(names.pop("service", "Account"), registry="memory://", **names)
+        ServiceMaster(**{"service": "Account", "registry": "memory://", **names})
+
+
+def test_an_address_of_no_registry_is_refused_at_once() -> None:
+    with pytest.raises(RegistryUrlError, match="begins with memory://"):
+        ServiceMaster("Account", registry="localhost:2181")
+
+
+def test_what_cannot_be_called_is_refused_in_words() -> None:
+    async def soon(leading: bool) -> None:
+        pass
+
+    first = ServiceMaster("Account", registry="memory://")
+    with pytest.raises(RecipeError, match="what on_change is given is a function, not None"):
+        first.on_change(None)  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match="give it a function, not a coroutine"):
+        first.on_change(soon)
+
+
+def test_a_service_is_asked_for_with_its_version() -> None:
+    asking = Masters(registry="memory://")
+    with asking, pytest.raises(RecipeError, match="'Account' is a service without its version"):
+        asking.master_of("Account")

@@ -58,6 +58,20 @@ def test_then_we_are_online() -> None:
     assert decided(a_view({})) == [do(Create(f"instances/{A}", slicing.card(A), ephemeral=True))]
 
 
+def test_with_exclusive_there_is_a_sign_of_life_beside_the_instance_from_the_beginning() -> None:
+    sign = f"{slicing.ACKNOWLEDGED}/{A}"
+    online = Create(f"instances/{A}", slicing.card(A), ephemeral=True)
+    assert decided(a_view({}, exclusive=True)) == [do(online, Create(sign, ephemeral=True))]
+    still = {sign: Node("", 0, OURS, 5, 5)}
+    assert decided(a_view(still, exclusive=True)) == [do(online)]
+
+
+def test_a_card_is_yaml_whatever_the_address() -> None:
+    assert slicing.card(A) == f"instanceId: {A}\nserverIp: 10.0.0.1\n"
+    for address in ("@host", "h: x", "[::1]", "- a", "#1"):
+        assert slicing.named(slicing.card(f"{address}@-@1-aa")) == f"{address}@-@1-aa"
+
+
 def test_an_open_round_is_a_pause_told_once() -> None:
     there = here(A, B) | led_by(B) | OPEN
     assert decided(a_view(there)) == [do(then=Pause())]
@@ -110,18 +124,29 @@ def test_who_has_come_to_rest_says_so_for_this_round() -> None:
     there = here(A, B) | led_by(B) | sliced(A, B) | OPEN
     mine = f"{slicing.ACKNOWLEDGED}/{A}"
     pausing, resting = Local(round=10, paused=True), Local(round=10, paused=True, at_rest=True)
-    assert decided(a_view(there, local=pausing, exclusive=True)) == []
     assert decided(a_view(there, local=resting, exclusive=True)) == [do(Create(mine, "20", ephemeral=True))]
+    new = there | {mine: Node("", 0, OURS, 5, 5)}
+    assert decided(a_view(new, local=pausing, exclusive=True)) == []
+    assert decided(a_view(new, local=resting, exclusive=True)) == [do(Put(mine, "20", 0))]
     before = there | {mine: Node("15", 3, OURS, 5, 5)}
     assert decided(a_view(before, local=resting, exclusive=True)) == [do(Put(mine, "20", 3))]
     said = there | {mine: Node("20", 0, OURS, 5, 5)}
     assert decided(a_view(said, local=resting, exclusive=True)) == []
 
 
-def test_an_acknowledgement_goes_when_the_round_is_over() -> None:
+def test_an_acknowledgement_stays_as_a_sign_of_life_and_counts_for_its_own_round_only() -> None:
     mine = f"{slicing.ACKNOWLEDGED}/{A}"
-    there = here(A, B) | led_by(B) | sliced(A, B) | {mine: Node("20", 0, OURS, 5, 5)}
-    assert decided(a_view(there, local=Local(round=10, slice=Slice(0, 2, 10)))) == [do(Delete(mine))]
+    there = here(A, B) | led_by(B) | sliced(A, B) | {mine: Node("15", 0, OURS, 5, 5)}
+    assert decided(a_view(there, local=Local(round=10, slice=Slice(0, 2, 10)), exclusive=True)) == []
+    gone = here(A, B) | led_by(B) | sliced(A, B)
+    assert decided(a_view(gone, local=Local(round=10, slice=Slice(0, 2, 10)), exclusive=True)) == [
+        do(Create(mine, ephemeral=True))
+    ]
+
+
+def test_without_exclusive_nothing_is_acknowledged() -> None:
+    there = here(A, B) | led_by(B) | sliced(A, B) | OPEN
+    assert decided(a_view(there, local=Local(round=10, paused=True, at_rest=True))) == []
 
 
 # Electing
@@ -180,10 +205,29 @@ def test_the_leader_says_that_it_is_at_it_and_then_shares_out() -> None:
 
 def test_slices_that_are_too_many_go_with_the_same_commit() -> None:
     there = leading() | here(A) | sliced(B, A) | OPEN | AT_IT
-    (step,) = decided(a_view(there, local=Local(round=10, paused=True)))
+    assert decided(a_view(there, local=Local(round=10, paused=True))) == [
+        do(
+            *WARRANTED,
+            Require(f"instances/{A}"),
+            Put("sharding/0/instance", A),
+            Delete("sharding/1", recursive=True),
+            Delete(NECESSARY),
+            Delete(PROCESSING),
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", ["9" * 5000, "٣", "007", "x"])
+def test_what_is_no_slice_goes_too(name: str) -> None:
+    stray = {f"sharding/{name}/instance": Node("x", 0, "", 1, 1)}
+    settled = Local(round=10, slice=Slice(0, 1, 10))
+    assert decided(a_view(leading() | here(A) | sliced(A) | stray, local=settled)) == [
+        do(*WARRANTED, Create(NECESSARY))
+    ]
+    open_ = leading() | here(A) | sliced(A) | stray | OPEN | AT_IT
+    (step,) = decided(a_view(open_, local=Local(round=10, paused=True)))
     assert isinstance(step, Step)
-    assert Delete("sharding/1", recursive=True) in step.writes
-    assert Put("sharding/0/instance", A) in step.writes
+    assert Delete(f"sharding/{name}", recursive=True) in step.writes
 
 
 def test_with_exclusive_those_who_had_slices_are_waited_for_and_nobody_else() -> None:
@@ -195,19 +239,30 @@ def test_with_exclusive_those_who_had_slices_are_waited_for_and_nobody_else() ->
     waits = [Look(130.0, f"whether {B} will acknowledge")]
     assert decided(a_view(there | acknowledged, local=local, exclusive=True)) == waits
     assert decided(a_view(there | acknowledged | old, local=local, exclusive=True)) == waits
-    (step,) = decided(a_view(there | acknowledged | new, local=local, exclusive=True))
-    assert isinstance(step, Step)
-    assert Delete(NECESSARY) in step.writes
+    shared = slicing.share_out(a_view(there, local=local, exclusive=True), sorted([A, B, C, JAVA]))
+    assert decided(a_view(there | acknowledged | new, local=local, exclusive=True)) == [shared]
+
+
+def test_one_whose_instance_was_taken_away_by_hand_is_waited_for_while_it_lives() -> None:
+    there = leading() | here(A) | sliced(A, B) | OPEN | AT_IT
+    acknowledged = {f"{slicing.ACKNOWLEDGED}/{A}": Node("20", 0, OURS, 5, 5)}
+    lives = {f"{slicing.ACKNOWLEDGED}/{B}": Node("", 0, ANOTHER, 5, 5)}
+    local = Local(round=10, paused=True, at_rest=True)
+    waits = [Look(130.0, f"whether {B} will acknowledge")]
+    assert decided(a_view(there | acknowledged | lives, local=local, exclusive=True)) == waits
+    shared = slicing.share_out(a_view(there, local=local, exclusive=True), [A])
+    assert decided(a_view(there | acknowledged, local=local, exclusive=True)) == [shared]
 
 
 def test_who_does_not_acknowledge_in_time_is_said_and_not_waited_for() -> None:
     there = leading() | here(A, B) | sliced(A, B) | OPEN | AT_IT
     acknowledged = {f"{slicing.ACKNOWLEDGED}/{A}": Node("20", 0, OURS, 5, 5)}
     local = Local(round=10, paused=True, at_rest=True)
-    said, shared = decided(a_view(there | acknowledged, local=local, exclusive=True, boot=130.0))
-    assert said == do(then=Say(f"{B} did not pause within 30 s: not waited for"))
-    assert isinstance(shared, Step)
-    assert Delete(NECESSARY) in shared.writes
+    view = a_view(there | acknowledged, local=local, exclusive=True, boot=130.0)
+    assert decided(view) == [
+        do(then=Say(f"{B} did not pause within 30 s: not waited for")),
+        slicing.share_out(view, [A, B]),
+    ]
 
 
 def test_an_instance_that_cannot_be_read_is_said_and_given_no_slice() -> None:
@@ -216,6 +271,14 @@ def test_an_instance_that_cannot_be_read_is_said_and_given_no_slice() -> None:
     assert decided(a_view(there, local=Local(round=10, slice=Slice(0, 1, 10)))) == [
         do(then=Say(f"instances/{B} cannot be read: it is given no slice"))
     ]
+
+
+def test_an_instance_that_we_may_not_read_is_said_and_given_no_slice() -> None:
+    view = a_view(leading() | here(A, B) | sliced(A), local=Local(round=10, slice=Slice(0, 1, 10)))
+    assert isinstance(view.tree, Mirror)
+    view.tree.stale(f"instances/{B}", 100.0)
+    view.tree.deny(f"instances/{B}")
+    assert decided(view) == [do(then=Say(f"instances/{B} cannot be read: it is given no slice"))]
 
 
 def test_a_warrant_that_was_deleted_is_made_again() -> None:
@@ -237,6 +300,14 @@ def test_who_leaves_pauses_first_and_then_takes_its_nodes_along() -> None:
     assert decided(a_view(there, local=resting)) == [
         do(Delete(f"instances/{A}"), Delete(LEADER, 0), then=Leave())
     ]
+
+
+def test_who_leaves_is_given_nothing_any_more() -> None:
+    there = here(A, B) | led_by(B) | sliced(A, B, number=30)
+    resting = Local(round=10, paused=True, at_rest=True, leaving=True)
+    assert decided(a_view(there, local=resting)) == [do(Delete(f"instances/{A}"), then=Leave())]
+    nothing = Local(round=10, leaving=True)
+    assert decided(a_view(there | OPEN, local=nothing)) == [do(Delete(f"instances/{A}"), then=Leave())]
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from ..coordination.step import Effect, Leave, Look, Refuse, Say, Step
-from ..registry import Outcome, Registry, Session
+from ..registry import Outcome, Registry, Session, Unread
 from . import candidacy
-from .candidacy import Local, Notice, Resigned, View
+from .candidacy import Local, Notice, Report, Resigned, View
 from .participant import Part
+
+log = logging.getLogger("shardwright")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Told:
 
 
 class Candidate(Part):
+    """What we are at present stands in `token`, and in `local` what we want."""
+
     def __init__(
         self,
         registry: Registry,
@@ -43,17 +47,18 @@ class Candidate(Part):
         decide: Callable[[View], Iterable[Step | Look]] = candidacy.decide,
         chance: random.Random | None = None,
     ) -> None:
-        self._tree = registry.mirror(root)
-        super().__init__(service or root, registry, (self._tree,), wake=wake, commit=commit, chance=chance)
+        super().__init__(service or root, registry, root, wake=wake, commit=commit, chance=chance)
         self.token: int | None = None
         self.local = Local()
         self._service, self._address, self._new_card, self._decide = service, address, card, decide
         self._tell = tell or Told()
         self._card = ""
+        self._other: int | None = None
 
     def resign(self) -> None:
         """Give mastership up, and let others go first."""
-        self.local = replace(self.local, resigning=True)
+        was_master = self.local.was_master or self.token is not None
+        self.local = replace(self.local, resigning=True, was_master=was_master)
         self._again = True
 
     def leave(self) -> None:
@@ -68,16 +73,32 @@ class Candidate(Part):
         self._card = self._new_card()
 
     def _decide_now(self) -> list[Step | Look]:
-        self._tell.masters(candidacy.masters(self._tree))
-        if self._service is None:
-            return [Step(then=Leave())] if self.local.leaving else []
-        view = self._view(self._service)
+        decided: list[Step | Look] = []
+        if self._service is not None:
+            decided = self._decide_ours(self._view(self._service))
+        elif self.local.leaving:
+            decided = [Step(then=Leave())]
+        self._tell_masters()
+        return decided
+
+    def _decide_ours(self, view: View) -> list[Step | Look]:
         decided = list(self._decide(view))
         self._be(candidacy.token(view) if self._holds() else None, candidacy.why_not(view))
-        if candidacy.announced(view) and not self.local.announced:
-            self.local = replace(self.local, announced=True)
-            self._tell.settled(None)
+        if candidacy.announced(view):
+            self._notice_another(view)
+            if not self.local.announced:
+                self.local = replace(self.local, announced=True)
+                self._tell.settled(None)
         return decided
+
+    def _tell_masters(self) -> None:
+        """What is ours to do does not wait until we know what others are."""
+        for path in candidacy.hidden(self._tree):
+            self._say(f"{self._tree.full(path)} cannot be read: whose it is is not told", logging.WARNING)
+        try:
+            self._tell.masters(candidacy.masters(self._tree))
+        except Unread as unread:
+            self._read(unread.paths)
 
     def _view(self, service: str) -> View:
         session = self._registry.session()
@@ -103,17 +124,28 @@ class Candidate(Part):
             self._log(f"{self._address} is master, with token {token}")
         self._tell.mastership(token, self._registry.session())
 
+    def _notice_another(self, view: View) -> None:
+        """An election that we have lost is worth a line, each time."""
+        there = candidacy.held(view)
+        if there is None or there.owner == self._session or there.data == self._address:
+            self._other = None
+        elif there.made != self._other:
+            self._other = there.made
+            self._log(f"{there.data} is master, and {self._address} stands by")
+
     def _effect(self, effect: Effect, number: int) -> None:
         boot = self._registry.clock.boot()
         match effect:
             case Say(what):
                 self._say(what, logging.WARNING)
                 return
+            case Report(what):
+                self._log(what, logging.WARNING)
             case Notice(written):
                 self.local = replace(self.local, noticed=(written, boot))
             case Resigned(gave_up):
                 since = boot if gave_up else self.local.resigned
-                self.local = replace(self.local, resigning=False, resigned=since)
+                self.local = replace(self.local, resigning=False, was_master=False, resigned=since)
             case Refuse(why):
                 self.left = True
                 self._tell.settled(why)
@@ -123,8 +155,5 @@ class Candidate(Part):
                 self._tell.gone()
         self._again = True
 
-    def _log(self, what: str) -> None:
-        logging.getLogger("shardwright").info("%s: %s", self._name, what)
-
-    def _full(self, path: str) -> str:
-        return self._tree.full(path)
+    def _log(self, what: str, level: int = logging.INFO) -> None:
+        log.log(level, "%s: %s", self._name, what)

@@ -11,27 +11,30 @@
 One of all the processes that do the same is master at any time; when it goes, in order or by `kill -9`,
 another is. `master.token` grows with every change: hand it to whatever the master writes to, and let that
 refuse smaller ones.
+
+The nodes stand below `root` (`/soa/master`), whatever namespace the registry's address names: give test and
+production different roots, or different registries.
 """
 
 import functools
 import inspect
 import os
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, overload
 
 from ..errors import RecipeError
 from ..registry import Outcome, Registry, Session
-from ..registry.writes import check_path
 from ..runtime import identity
+from . import candidacy
 from .candidacy import ROOT
 from .candidate import Candidate, Told
-from .participant import PATIENCE, Participant, checked_root
-from .teller import Teller
+from .checks import checked_callback, checked_name, checked_root
+from .participant import Participant
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Masters(Participant[Candidate]):
@@ -44,21 +47,26 @@ class Masters(Participant[Candidate]):
     _address = ""
 
     def __init__(self, *, registry: str | None = None, root: str = ROOT) -> None:
-        super().__init__(registry)
         self._root = checked_root(root)
+        super().__init__(self._service or root[1:], registry)
+
+    def _be_idle(self) -> None:
+        super()._be_idle()
         self._masters: dict[str, str] | None = None
 
     def masters(self) -> dict[str, str]:
         """Everybody's masters: the address by `<service>:<version>`."""
+        self._check_runs()
         return dict(self._masters or {})
 
     def master_of(self, service: str) -> str | None:
         """The address of the master of `<service>:<version>`; None where there is none."""
-        return (self._masters or {}).get(service)
+        if ":" not in service:
+            raise RecipeError(f"{service!r} is a service without its version: write '<service>:<version>'")
+        return self.masters().get(service)
 
-    def _settle(self) -> None:
-        if not self._until(lambda: self._masters is not None, PATIENCE):
-            raise TimeoutError(f"the registry has not told the masters within {PATIENCE:g} s")
+    def _is_settled(self) -> bool:
+        return self._masters is not None
 
     def _make(
         self, registry: Registry, wake: Callable[[], None], commit: Callable[..., Future[Outcome]]
@@ -75,23 +83,24 @@ class Masters(Participant[Candidate]):
         )
 
     def _forget(self) -> None:
-        pass  # what others are was true when it was told
+        self._masters = None
 
     def _whom_to_tell(self) -> Told:
-        return Told(masters=self._know, gone=self._has_gone)
+        return Told(masters=self._if_ours(self._know), gone=self._if_ours(self._has_gone))
 
     def _know(self, masters: dict[str, str]) -> None:
         def known() -> None:
             self._masters = masters
 
-        self._tell(known)
+        self._publish(known)
 
 
 class ServiceMaster(Masters):
     """One process that would be the master of a service.
 
-    `address` is what others know it by, such as `host:port`; no two processes may have the same. `registry`
-    and `root` are as for `Masters`.
+    `address` is what others know it by, such as `host:port`; no two processes may have the same. Without one
+    it is this machine's IPv4 address and the process id, `192.168.99.100:4711`. `registry` and `root` are as
+    for `Masters`.
     """
 
     def __init__(
@@ -103,15 +112,21 @@ class ServiceMaster(Masters):
         registry: str | None = None,
         root: str = ROOT,
     ) -> None:
-        super().__init__(registry=registry, root=root)
-        self._service = f"{_name('service', service)}:{_name('version', version)}"
-        self._address = _name("address", address or f"{identity.address()}:{os.getpid()}")
-        self._teller = Teller(self._service)
+        if ":" in checked_name("service", service):
+            raise RecipeError(
+                f"the service {service!r} has a colon in it: its version is said apart, by version='1.0.0'"
+            )
+        self._service = f"{service}:{checked_name('version', version)}"
+        self._given_address = None if address is None else checked_name("address", address)
         self._callbacks: list[Callable[[bool], object]] = []
+        super().__init__(registry=registry, root=root)
+
+    def _be_idle(self) -> None:
+        super()._be_idle()
         self._token: int | None = None
         self._session: Session | None = None
+        self._announced = False
         self._refused: str | None = None
-        self._settled = False
 
     @property
     def is_master(self) -> bool:
@@ -132,25 +147,33 @@ class ServiceMaster(Masters):
     def on_change(self, callback: Callable[[bool], object]) -> Callable[[bool], object]:
         """From now on have this called with True when we become master and with False when we are no longer:
         one call after the other, in a thread of its own."""
+        checked_callback("what on_change is given", callback)
         self._callbacks.append(callback)
         return callback
 
-    def only(self, function: F) -> F:
+    @overload
+    def only(
+        self, function: Callable[P, Coroutine[Any, Any, R]]
+    ) -> Callable[P, Coroutine[Any, Any, R | None]]: ...
+    @overload
+    def only(self, function: Callable[P, R]) -> Callable[P, R | None]: ...
+
+    def only(self, function: Callable[P, Any]) -> Callable[P, Any]:
         """A function, or a coroutine function, that runs where we are the master and returns None at once
-        elsewhere."""
+        elsewhere. It is asked once, before it runs: a long one checks `is_master` again."""
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
-            async def soon(*args: object, **options: object) -> object:
+            async def soon(*args: P.args, **options: P.kwargs) -> object:
                 return await function(*args, **options) if self.is_master else None
 
-            return cast(F, soon)
+            return soon
 
         @functools.wraps(function)
-        def now(*args: object, **options: object) -> object:
+        def now(*args: P.args, **options: P.kwargs) -> object:
             return function(*args, **options) if self.is_master else None
 
-        return cast(F, now)
+        return now
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until we are the master; whether we are. False also when somebody stops us meanwhile."""
@@ -159,62 +182,54 @@ class ServiceMaster(Masters):
         return self.is_master
 
     def resign(self) -> None:
-        """Give mastership up and let others go first."""
+        """Be master no longer, from now on, and let others go first."""
+        self._check_runs()
+        self._be(None, None)
         self._post(lambda candidate: candidate.resign())
 
-    def stop(self, within: float = 10.0) -> None:
-        end = time.monotonic() + within
-        super().stop(within)
-        self._teller.stop(max(0.0, end - time.monotonic()))
-
-    def _settle(self) -> None:
-        if not self._until(lambda: self._settled or self._refused is not None, PATIENCE):
-            raise TimeoutError(
-                f"{self._service}: not a candidate within {PATIENCE:g} s: the log says what the registry did"
-            )
+    def _is_settled(self) -> bool:
         if self._refused is not None:
             raise RecipeError(self._refused)
+        return self._announced and super()._is_settled()
+
+    def _patience(self) -> float:
+        """Our former self may have to be waited for."""
+        timeout = self._part.timeout if self._part is not None else 0.0
+        return super()._patience() + candidacy.LINGERS * timeout
 
     def _make(
         self, registry: Registry, wake: Callable[[], None], commit: Callable[..., Future[Outcome]]
     ) -> Candidate:
+        # Not before we start: a program may be loaded, and forked after that.
+        self._address = self._given_address or f"{identity.address()}:{os.getpid()}"
         candidate = super()._make(registry, wake, commit)
-        candidate.local = replace(candidate.local, announced=self._settled)
+        candidate.local = replace(candidate.local, announced=self._announced)
         return candidate
 
     def _forget(self) -> None:
+        super()._forget()
         self._be(None, None)
-        self._settled, self._refused = False, None
+        self._announced, self._refused = False, None
 
     def _whom_to_tell(self) -> Told:
         self._be(None, None)  # whoever was there before has failed
-        return replace(super()._whom_to_tell(), mastership=self._be, settled=self._is_settled)
+        return replace(
+            super()._whom_to_tell(),
+            mastership=self._if_ours(self._be),
+            settled=self._if_ours(self._settle),
+        )
 
-    def _is_settled(self, why: str | None) -> None:
+    def _settle(self, why: str | None) -> None:
         def settled() -> None:
-            self._settled, self._refused = why is None, why
+            self._announced, self._refused = why is None, why
 
-        self._tell(settled)
+        self._publish(settled)
 
     def _be(self, token: int | None, session: Session | None) -> None:
         def been() -> None:
-            now = None if self._out else token
-            changed = (self._token is None) != (now is None)
-            self._token, self._session = now, session
+            changed = (self._token is None) != (token is None)
+            self._token, self._session = token, session
             for callback in self._callbacks if changed else ():
-                self._teller.tell(functools.partial(callback, now is not None))
+                self._teller.tell("what on_change was given", functools.partial(callback, token is not None))
 
-        self._tell(been)
-
-
-def _name(what: str, text: str) -> str:
-    """A text that can be a node's name."""
-    if not text or not isinstance(text, str):
-        raise RecipeError(f"the {what} is a text that is not empty, not {text!r}")
-    if "/" in text:
-        raise RecipeError(f"the {what} {text!r} has a slash in it, which no node's name may have")
-    try:
-        check_path(f"/{text}")
-    except ValueError as error:
-        raise RecipeError(f"the {what} {text!r} cannot be a node's name: {error}") from None
-    return text
+        self._publish(been)

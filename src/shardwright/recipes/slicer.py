@@ -27,18 +27,15 @@ class Slicer(Part):
         pause: Callable[[int], None],
         go_on: Callable[["Slice | None", "Session | None"], None],
         gone: Callable[[], None] = lambda: None,
-        order: str = "sticky",
+        order: str = slicing.STICKY,
         exclusive: bool = False,
-        patience: float = 30.0,
+        patience: float = slicing.DEADLINE,
         wake: Callable[[], None] = lambda: None,
         commit: Callable[..., Future[Outcome]] | None = None,
         decide: Callable[[View], Iterable[Step | Look]] = slicing.decide,
         chance: random.Random | None = None,
     ) -> None:
-        self._tree = registry.mirror(root)
-        super().__init__(
-            root.rpartition("/")[2], registry, (self._tree,), wake=wake, commit=commit, chance=chance
-        )
+        super().__init__(root[1:], registry, root, wake=wake, commit=commit, chance=chance)
         self.me = ""
         self.local = Local()
         self._identity, self._pause, self._go_on, self._gone = identity, pause, go_on, gone
@@ -101,6 +98,3 @@ class Slicer(Part):
                 self.left = True
                 self._gone()
         self._again = True
-
-    def _full(self, path: str) -> str:
-        return self._tree.full(path)

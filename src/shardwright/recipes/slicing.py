@@ -7,7 +7,8 @@
                                                      leader sets it, so that one of yesterday has no say
     leader/sharding/necessary          persistent    a round is open: everybody pauses, the leader shares out
     leader/sharding/processing         ephemeral     the leader is at it
-    leader/sharding/acknowledged/<id>  ephemeral     it has paused, for the round that the node names
+    leader/sharding/acknowledged/<id>  ephemeral     it has paused, for the round that the node names; with
+                                                     `exclusive` only, and a sign of life at all times
     sharding/<n>/instance              persistent    who has slice n
 
 Rounds are the leader's: it opens one when those who live are not those who have slices, and closes it with
@@ -21,14 +22,22 @@ from dataclasses import dataclass, field
 
 from .. import beans, snakeyaml
 from ..coordination import latch
+from ..coordination.instance import address_of, is_python
 from ..coordination.step import Create, Delete, Effect, Leave, Look, Put, Require, Say, Step, Write, do
 from ..registry import Tree
+from ..snakeyaml import Pairs, Scalar
 
 INSTANCES, SLICES = "instances", "sharding"
 LEADER, LATCH = "leader/election/instance", "leader/election/latch"
 WARRANT = "leader/sharding"
 NECESSARY, PROCESSING = f"{WARRANT}/necessary", f"{WARRANT}/processing"
 ACKNOWLEDGED = f"{WARRANT}/acknowledged"
+
+#: How slices may be given out: so that as few as possible change hands, or by the ids.
+ORDERS = STICKY, SORTED = ("sticky", "sorted")
+
+#: For how many seconds a round waits for those who do not acknowledge, unless one is told.
+DEADLINE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +92,9 @@ class View:
     me: str
     session: str
     boot: float
-    order: str = "sticky"
+    order: str = STICKY
     exclusive: bool = False
-    patience: float = 30.0
+    patience: float = DEADLINE
     """For how many seconds a round waits for those who do not acknowledge."""
     local: Local = field(default_factory=Local)
 
@@ -94,7 +103,8 @@ class View:
 
 
 def card(who: str) -> str:
-    return f"instanceId: {who}\nserverIp: {who.partition('@-@')[0]}\n"
+    said = {"instanceId": who, "serverIp": address_of(who)}
+    return snakeyaml.write(Pairs(tuple((Scalar(key), Scalar(text)) for key, text in said.items())))
 
 
 def named(document: str) -> str | None:
@@ -105,10 +115,6 @@ def named(document: str) -> str | None:
         return None
 
 
-def is_python(who: str) -> bool:
-    return "-" in who.partition("@-@")[2]
-
-
 def online(view: View) -> bool:
     return f"{INSTANCES}/{view.me}" in view.tree
 
@@ -117,15 +123,15 @@ def live(view: View) -> list[str]:
     """Those who are there and say so in words we understand, in the order of their ids."""
     names = view.tree.children(INSTANCES)
     view.tree.need(f"{INSTANCES}/{name}" for name in names)
-    return [name for name in names if _card_of(view, name) is not None]
+    return [name for name in names if named(_read(view, f"{INSTANCES}/{name}") or "") is not None]
 
 
 def shared_out(view: View) -> list[str | None]:
-    """Who has which slice; None for one that is nobody's."""
-    numbers = sorted(int(name) for name in view.tree.children(SLICES) if name.isdecimal())
+    """Who has which slice; None for one that is nobody's, or that we may not read."""
+    numbers = sorted(int(name) for name in view.tree.children(SLICES) if _is_number(name))
     paths = [holder(number) for number in numbers]
     view.tree.need(paths)
-    return [view.tree.get(path) for path in paths]
+    return [_read(view, path) for path in paths]
 
 
 def holder(number: int) -> str:
@@ -136,7 +142,8 @@ def last_round(view: View) -> int:
     """The number of the commit that gave out the slices as they are; 0: none has."""
     paths = [path for path in view.tree.named("instance") if path.startswith(f"{SLICES}/")]
     view.tree.need(paths)
-    return max((view.tree.node(path).written for path in paths), default=0)
+    read = (path for path in paths if not view.tree.unreadable(path))
+    return max((view.tree.node(path).written for path in read), default=0)
 
 
 def is_open(view: View) -> bool:
@@ -154,13 +161,17 @@ def mine(view: View) -> Slice | None:
 
 
 def leads(view: View) -> bool:
-    return (
-        LEADER in view.tree and view.tree.get(LEADER) == view.me and view.tree.owner(LEADER) == view.session
-    )
+    return _read(view, LEADER) == view.me and view.tree.owner(LEADER) == view.session
 
 
-def _card_of(view: View, name: str) -> str | None:
-    return named(view.tree.get(f"{INSTANCES}/{name}") or "")
+def _read(view: View, path: str) -> str | None:
+    """What a node holds; None where it is absent, or we may not read it."""
+    return None if view.tree.unreadable(path) else view.tree.get(path)
+
+
+def _is_number(name: str) -> bool:
+    """Whether a slice can be called so: not with thousands of digits, nor in another script's."""
+    return name.isascii() and name.isdecimal() and len(name) < 10 and str(int(name)) == name
 
 
 # What to do
@@ -175,7 +186,7 @@ def decide(view: View) -> Iterator[Step | Look]:
         yield from leave(view)
         return
     if not online(view):
-        yield do(Create(f"{INSTANCES}/{view.me}", card(view.me), ephemeral=True))
+        yield come(view)
         return
     yield from acknowledge(view)
     yield from elect(view)
@@ -185,35 +196,44 @@ def decide(view: View) -> Iterator[Step | Look]:
 
 def tell(view: View) -> Iterator[Step]:
     """What our owner must hear before anything else happens: pauses and ends of pauses, in turns."""
-    local, last = view.local, last_round(view)
+    local = view.local
+    if local.leaving:
+        if local.slice is not None:
+            yield do(then=Pause())
+        return
+    last = last_round(view)
     if local.round is None:
         yield do(then=Remember(last))
-    elif local.paused and last > local.round:
-        # Also where the next round is open already: nobody gets our slice before we have paused for that.
-        yield do(then=GoOn(last, mine(view)))
-    elif not local.paused and (is_open(view) or last > local.round or _is_out(view)):
+    elif local.paused:
+        # A round's end is told also where the next is open already: nobody gets our slice before we have
+        # paused for that. Without one, the round was taken back, or we were cut off and are not given up.
+        if last > local.round or (not is_open(view) and mine(view) is not None):
+            yield do(then=GoOn(last, mine(view)))
+    elif is_open(view) or last > local.round or (local.slice is not None and not online(view)):
         yield do(then=Pause())
-    elif local.paused and not is_open(view) and not local.leaving and mine(view) is not None:
-        # Nothing has changed: the round was taken back, or we were cut off and are not given up.
-        yield do(then=GoOn(last, mine(view)))
 
 
-def _is_out(view: View) -> bool:
-    """Whether what we have is over although no round says so."""
-    return view.local.slice is not None and (view.local.leaving or not online(view))
+def come(view: View) -> Step:
+    """Be online. With `exclusive` there is a second sign of life from the beginning: who is given a slice is
+    known to live for as long as that may be in use, also if its instance is taken away by hand."""
+    here = Create(f"{INSTANCES}/{view.me}", card(view.me), ephemeral=True)
+    sign = f"{ACKNOWLEDGED}/{view.me}"
+    if not view.exclusive or sign in view.tree:
+        return do(here)
+    return do(here, Create(sign, ephemeral=True))
 
 
 def acknowledge(view: View) -> Iterator[Step]:
-    path = f"{ACKNOWLEDGED}/{view.me}"
-    if not is_open(view):
-        if path in view.tree:
-            yield do(Delete(path))
-    elif view.exclusive and view.local.at_rest:
-        said = str(view.tree.node(NECESSARY).made)
-        if path not in view.tree:
-            yield do(Create(path, said, ephemeral=True))
-        elif view.tree.get(path) != said:
-            yield do(Put(path, said, view.tree.version(path)))
+    """Say for which round we have paused."""
+    if not view.exclusive:
+        return
+    sign = f"{ACKNOWLEDGED}/{view.me}"
+    rests = is_open(view) and view.local.at_rest
+    said = str(view.tree.node(NECESSARY).made) if rests else ""
+    if sign not in view.tree:
+        yield do(Create(sign, said, ephemeral=True))
+    elif rests and _read(view, sign) != said:
+        yield do(Put(sign, said, view.tree.version(sign)))
 
 
 def elect(view: View) -> Iterator[Step | Look]:
@@ -288,7 +308,7 @@ def assign(before: Sequence[str | None], there: Sequence[str], order: str) -> li
     >>> assign(["c", "b"], ["b", "c", "a"], "sorted")
     ['a', 'b', 'c']
     """
-    if order == "sorted":
+    if order == SORTED:
         return sorted(there)
     kept: dict[int, str] = {}
     for number, who in enumerate(before[: len(there)]):
@@ -313,14 +333,15 @@ def leave(view: View) -> Iterator[Step]:
 
 def _awaited(view: View, there: Sequence[str]) -> list[str]:
     """Whose acknowledgement is missing. Who has no slice has nothing to give up; a member in another
-    language does not know how."""
+    language does not know how. One whose instance was taken away by hand may be at work all the same."""
     if not view.exclusive:
         return []
     said = str(view.tree.node(NECESSARY).made)
-    holders = {who for who in shared_out(view) if who in there and who is not None and is_python(who)}
+    holders = {who for who in shared_out(view) if who is not None and is_python(who)}
     paths = {who: f"{ACKNOWLEDGED}/{who}" for who in sorted(holders)}
     view.tree.need(paths.values())
-    return [who for who, path in paths.items() if view.tree.get(path) != said]
+    alive = (who for who, path in paths.items() if who in there or path in view.tree)
+    return [who for who in alive if _read(view, paths[who]) != said]
 
 
 def _in_a_row(view: View) -> bool:

@@ -1,7 +1,7 @@
 """The station: one connection and one reactor for all the recipes of this process that share a registry.
 
 The first to come opens it, the last to leave closes it. What takes part is made anew with the station
-should that fail inside.
+should that fail inside. A fork begins without any.
 """
 
 import itertools
@@ -33,46 +33,56 @@ class Station:
     """All that take part at one registry, by the registry's address."""
 
     _open: ClassVar[dict[str, "Station"]] = {}
-    _opening = threading.Lock()
+    _counting: ClassVar[threading.RLock] = threading.RLock()
+    """Held by whoever comes or goes, and never while somebody connects: what one registry does is nothing
+    to the others."""
+    _inherited: ClassVar[list["Station"]] = []
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._guests = 0
         self._parts: dict[str, Make] = {}
-        self._names = itertools.count()
+        self._numbers = itertools.count()
         self._supervisor = Supervisor(self._begin, lambda error: None)
 
     @classmethod
     def at(cls, url: str) -> "Station":
         """The station at this registry, opened if nobody is there yet; each who comes must `leave`."""
-        with cls._opening:
+        with cls._counting:
             station = cls._open.get(url)
             if station is None:
                 station = cls._open[url] = cls(url)
-            try:
+            station._guests += 1
+        try:
+            with station._supervisor.changing:
                 if station._supervisor.inside is None:
                     station._supervisor.start()
-            except BaseException:
-                if not station._guests:
-                    del cls._open[url]
-                raise
-            station._guests += 1
-            return station
+        except BaseException:
+            station.leave()
+            raise
+        return station
+
+    @classmethod
+    def fork(cls) -> None:
+        """We are a fork: all of this is our parent's. It is kept, so that nothing of it is ended here."""
+        cls._inherited.extend(cls._open.values())
+        cls._open = {}
+        cls._counting = threading.RLock()
 
     def leave(self) -> None:
         """One who came has gone; the last one closes the door."""
-        with self._opening:
+        with self._counting:
             self._guests -= 1
             if self._guests:
                 return
-            self._open.pop(self._url, None)
-            hub = self._supervisor.let_go()
+            del self._open[self._url]
+        hub = self._supervisor.let_go()
         if hub is not None:
             hub.close()
 
-    def add(self, make: Make) -> str:
-        """Have somebody take part; the name is to remove it by."""
-        name = f"{next(self._names)}"
+    def add(self, label: str, make: Make) -> str:
+        """Have somebody take part; the name, which the log knows it by, is to remove it by."""
+        name = f"{label}#{next(self._numbers)}"
         with self._supervisor.changing:
             self._parts[name] = make
             hub = self._supervisor.inside

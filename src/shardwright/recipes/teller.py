@@ -8,41 +8,58 @@ from collections.abc import Callable
 
 log = logging.getLogger("shardwright")
 
+Call = Callable[[], None]
+
 
 class Teller:
+    """`name` is what the log calls whoever has something to tell."""
+
     def __init__(self, name: str) -> None:
         self._name = name
-        self._calls: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._voice: _Voice | None = None
+        self._before: _Voice | None = None
+        """The last that there was, which may not have come to its end."""
 
-    def tell(self, call: Callable[[], object], then: Callable[[], None] = lambda: None) -> None:
-        """Call this after all that was to be called before; `then` follows however it ends."""
+    def tell(self, what: str, call: Callable[[], object]) -> None:
+        """Call this after all that was to be called before, however that ends. `what` is for the log."""
 
-        def both() -> None:
+        def called() -> None:
             try:
                 call()
-            except Exception:
-                log.exception("%s: what was to be called has failed", self._name)
-            finally:
-                then()
+            except BaseException:  # also one that would end its thread, which is ours
+                log.exception("%s: %s has failed", self._name, what)
 
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=f"shardwright-{self._name}", daemon=True)
-            self._thread.start()
-        self._calls.put(both)
+        if self._voice is None:
+            self._voice = self._before = _Voice(self, self._name, after=self._before)
+            self._voice.start()
+        self._voice.calls.put(called)
 
-    def calls(self) -> bool:
+    def is_calling(self) -> bool:
         """Whether it is in what the teller calls that this is asked."""
-        return self._thread is threading.current_thread()
+        here = threading.current_thread()
+        return isinstance(here, _Voice) and here.teller is self
 
     def stop(self, within: float) -> None:
         """Call what is still to be called, and no more; not waited for longer than this."""
-        if self._thread is not None:
-            self._calls.put(None)
-            if not self.calls():
-                self._thread.join(within)
-            self._thread = None
+        voice, self._voice = self._voice, None
+        if voice is not None:
+            voice.calls.put(None)
+        if self._before is not None and not self.is_calling():
+            self._before.join(within)
 
-    def _run(self) -> None:
-        while (call := self._calls.get()) is not None:
+
+class _Voice(threading.Thread):
+    """What is called from one start to the next stop; it begins when the one before has come to its end."""
+
+    def __init__(self, teller: Teller, name: str, after: "_Voice | None") -> None:
+        super().__init__(name=f"shardwright-{name}", daemon=True)
+        self.teller = teller
+        self.calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self._after = after
+
+    def run(self) -> None:
+        if self._after is not None:
+            self._after.join()
+            self._after = None
+        while (call := self.calls.get()) is not None:
             call()
