@@ -11,7 +11,16 @@ from itertools import count
 from types import ModuleType
 
 from shardwright import coordination
-from shardwright.coordination import barrier, due, failover, instance, sharding, strategies, trigger
+from shardwright.coordination import (
+    barrier,
+    due,
+    failover,
+    group,
+    instance,
+    sharding,
+    strategies,
+    trigger,
+)
 from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Start, Step, Write
 from shardwright.coordination.view import View
 from shardwright.registry.memory import MemoryRegistry
@@ -210,6 +219,11 @@ def _only_deletes(view: View, ours: list[int]) -> Iterator[Step]:
         yield Step((Delete(trigger.node(view.me)),))
 
 
+def _give_any_back(view: View, place: str, by: str, item: int) -> Iterator[Write]:
+    if place and f"places/{place.rpartition('/')[2]}" in view.groups[place.rpartition("/")[0]]:
+        yield Delete(group.node(place))
+
+
 def _never(*_: object) -> bool:
     return False
 
@@ -251,5 +265,9 @@ BUGS: dict[str, Bug] = {
     ),
     "an orphan is what has no instance node": Bug(instead=((instance, "dead", _not_registered),), java=True),
     "a request to fire is only taken away": Bug(instead=((trigger, "decide", _only_deletes),)),
+    "a place of a group is not taken": Bug(instead=((group, "take", lambda view, place, item: ()),)),
+    "a place of a group is given back by whoever accounts for a run": Bug(
+        instead=((group, "give_back", _give_any_back),)
+    ),
     "a fire starts under a Java leader's flag": Bug(instead=((sharding, "settled", _always),), java=True),
 }
