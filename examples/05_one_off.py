@@ -16,7 +16,8 @@ scheduler = Scheduler()
 
 @scheduler.job(shards=2)
 def rebuild(shard: Shard) -> None:
-    print(f"part {shard.item} of {shard.total} is rebuilt", flush=True)
+    sys.stdout.write(f"part {shard.item} of {shard.total} is rebuilt\n")  # whole lines: both run at once
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from . import secrets
 from .errors import Cancelled
 
 #: How much a run may leave to its successor, in bytes as they are written.
@@ -40,6 +41,7 @@ class Shard:
     """What ElasticJob calls the run: job, shard and instance in one word."""
     _lease: Callable[[], float] = field(repr=False, default=lambda: 0.0)
     _save: Callable[[str], None] = field(repr=False, default=lambda checkpoint: None)
+    _hide: Callable[[str], str] = field(repr=False, default=secrets.masked)
     _to_move: Callable[[], bool] = field(repr=False, default=lambda: False)
     _order: "Order" = field(repr=False, default_factory=lambda: Order())
 
@@ -72,6 +74,10 @@ class Shard:
         """Stop here if we are to stop; what was done until now is not taken for the whole."""
         if self.cancelled:
             raise Cancelled(f"{self.job_name}, shard {self.item}: told to stop")
+
+    def masked(self, text: str) -> str:
+        """A text as people may see it: without the secrets that the job's settings hold or refer to."""
+        return self._hide(text)
 
     def as_json(self) -> str:
         """All that a program in another process or language needs to know."""

@@ -15,6 +15,7 @@ from kazoo.security import make_digest_acl
 from shardwright.errors import NotAllowed, RegistryError, Unreachable
 from shardwright.registry import (
     Create,
+    Credentials,
     Delete,
     Landed,
     Outcome,
@@ -24,6 +25,7 @@ from shardwright.registry import (
     State,
     Unknown,
     connect,
+    session_ender,
 )
 from shardwright.registry.zookeeper import ZookeeperRegistry
 from tests.certificates import Certificates, make
@@ -676,3 +678,35 @@ def test_secrets_appear_nowhere(zookeeper: Server, caplog: pytest.LogCaptureFixt
     ]
     registry.close()
     assert all("canary" not in show().replace("contract-canary", "") for show in shown)
+
+
+# -- ending somebody else's session -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("auth", ["", "app:s3cret@"])
+def test_an_heir_can_end_each_session_it_was_told_of_and_its_nodes_go_at_once(auth: str) -> None:
+    with Server(users={"app": "s3cret"}) as server:
+        address = (
+            f"zookeeper://{auth}{server.hosts}/contract?session_timeout=10s{'&auth=sasl' if auth else ''}"
+        )
+        dead, witness = open_at(address), open_at(address)
+        told: list[Credentials] = []
+        dead.confide(told.append)
+        end = session_ender(address)
+        assert end is not None
+        for number in range(2):
+            session = dead.session()
+            assert session is not None
+            assert [each.session for each in told[number:]] == [session.id]
+            land(dead, Create(f"{ROOT}/{number}", ephemeral=True))
+            assert end(told[-1], 10.0)
+            assert read(witness, f"{ROOT}/{number}") is None
+            # By its own clock it could have gone on; it hears of it, and begins another.
+            assert session.lease_left() > 0
+            dead.wait_for(lambda: dead.session() not in (None, session))  # noqa: B023
+        assert end(told[0], 10.0), "one that has ended cannot be more so"
+        assert told[0].password not in repr(told)
+        server.kill()
+        assert not end(told[-1], 0.5)
+        dead.close()
+        witness.close()

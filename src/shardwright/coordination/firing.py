@@ -76,7 +76,8 @@ def fire(view: View) -> Generator[Step | Look, None, set[int] | None]:
     beside = [item for item in mine if overlap.beside(view, item)]
     free = [item for item in mine if not claim.busy(view, item)]
     busy = sorted(set(mine).difference(free, beside))
-    yield from overlap.supersede(view, busy, fires)
+    come = due.latest(view.schedule, view.now) if view.schedule is not None else None
+    yield from overlap.supersede(view, busy, fires, come)
     yield from misfire.remember(view, [item for item in busy if item in fires])
     yield from claim.watch_unmarked(view, [item for item in busy if item in fires or trigger.asked(view)])
     free = [item for item in free if not failover.owns(view, item)] + beside

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from . import claim
 from .step import Look, Step, Supersede, do
-from .view import View
+from .view import LONG_AGO, View
 
 
 def policy(view: View) -> str:
@@ -33,16 +33,23 @@ def beside(view: View, item: int) -> bool:
     return policy(view) == "allow" and going and claim.still_ours(view, item)
 
 
-def supersede(view: View, items: Iterable[int], fires: Mapping[int, datetime]) -> Iterator[Step | Look]:
-    """End the runs here that a fire has come to, at its time and not before."""
+def supersede(
+    view: View, items: Iterable[int], fires: Mapping[int, datetime], latest: datetime | None
+) -> Iterator[Step | Look]:
+    """End the runs here that a fire has come to, at its time and not before: those that are claimed ahead of
+    time are not there yet, but one that came before them may be, the `latest` of all."""
     if policy(view) != "cancel":
         return
     ours = [item for item in items if item in fires and _goes_on(view, item)]
-    now = tuple(item for item in ours if fires[item] <= view.now)
+    now = tuple(item for item in ours if latest is not None and latest > _came_to(view, item))
     if now:
         yield do(then=Supersede(now))
-    for at in sorted({fires[item] for item in ours if fires[item] > view.now}):
+    for at in sorted({fires[item] for item in ours if item not in now}):
         yield Look(view.boot + (at - view.now).total_seconds(), "the next fire ends the run")
+
+
+def _came_to(view: View, item: int) -> datetime:
+    return claim.cursor(view, item).at or LONG_AGO
 
 
 def _goes_on(view: View, item: int) -> bool:

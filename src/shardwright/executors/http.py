@@ -406,6 +406,8 @@ def _ask(speaker: http.client.HTTPConnection, place: Place, request: _Request) -
         speaker.putheader(header.name, header.value)
     if request.data is not None:
         speaker.putheader("Content-Length", str(len(request.data)))
+    elif request.method in ("POST", "PUT", "PATCH"):
+        speaker.putheader("Content-Length", "0")  # some servers refuse those without
     with contextlib.suppress(BrokenPipeError):  # it may have answered before it heard all
         speaker.endheaders(request.data)
 

@@ -34,7 +34,6 @@ from typing import Any
 
 from ..clock import BOOT
 from ..errors import Cancelled, Failed, JobError
-from ..secrets import masked
 from ..shard import Shard
 from . import child
 
@@ -78,8 +77,8 @@ class Isolated:
             case {"cancelled": str(why)}:
                 raise Cancelled(why)
             case {"failed": str(what), "traceback": str(where)}:
-                error = Failed(f"{told}: {masked(what)}")
-                error.add_note(masked(where))
+                error = Failed(f"{told}: {shard.masked(what)}")
+                error.add_note(shard.masked(where))
                 raise error
         if ended.stopped:
             raise Cancelled(f"{told}: its process was told to stop, and {ended.how}")
@@ -150,7 +149,7 @@ class Parent:
         return "after its function returned" if self.answer else "before its function returned"
 
     def printed(self, stream: str, line: str) -> None:
-        log.info("%s: shard %d: %s", self._shard.job_name, self._shard.item, masked(line))
+        log.info("%s: shard %d: %s", self._shard.job_name, self._shard.item, self._shard.masked(line))
 
     def said(self, line: str) -> None:
         try:

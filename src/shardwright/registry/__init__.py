@@ -14,10 +14,12 @@ It knows about nodes and nothing about jobs. What a driver promises is written d
     zookeeper://zk1:2181,zk2:2181/prod     many machines; Apache ElasticJob's neighbours
 """
 
+from collections.abc import Callable
+
+from .driver import Credentials, Listener, Session, State
 from .driver import Driver as Registry
-from .driver import Listener, Session, State
 from .tree import Node, Tree, Unread
-from .url import connect
+from .url import connect, parse
 from .writes import (
     Create,
     Delete,
@@ -35,6 +37,7 @@ from .writes import (
 
 __all__ = [
     "Create",
+    "Credentials",
     "Delete",
     "Forbid",
     "Landed",
@@ -53,5 +56,17 @@ __all__ = [
     "Write",
     "connect",
     "protected",
+    "session_ender",
     "weight",
 ]
+
+
+def session_ender(url: str) -> Callable[[Credentials, float], bool] | None:
+    """What ends the session of a process that died, within so many seconds; whether that is certain then.
+    None where a death is seen at once."""
+    address = parse(url)
+    if address.scheme not in ("zookeeper", "zk"):
+        return None
+    from .zookeeper import session_ender
+
+    return session_ender(address)

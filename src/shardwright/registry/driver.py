@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from types import TracebackType
@@ -78,7 +79,16 @@ class Session:
         return f"<Session {self.id}, {self.lease_left():.1f} s left>"
 
 
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What another needs to end a session when its process has died. Never printed with its secret."""
+
+    session: str
+    password: str = field(repr=False)
+
+
 Listener = Callable[[State, Session | None], None]
+Heir = Callable[[Credentials], None]
 
 
 class Driver(ABC):
@@ -162,6 +172,10 @@ class Driver(ABC):
         """The session while connected, else None."""
         self._check_process()
         return self._session if self.state is State.CONNECTED and not self._closed else None
+
+    def confide(self, heir: Heir) -> None:  # noqa: B027 - there is nothing to tell, not nothing to do yet
+        """Have an heir told what our session can be ended by once we have died: now, and whenever there is
+        another, in the owner's thread. Where a death is seen at once nobody is told anything."""
 
     def close(self) -> None:
         """End the session: its ephemeral nodes go at once. What is still under way stays unknown."""

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from functools import partial
 
-from ..alerts import Alert, Desk, Kind
+from ..alerts import Alert, Desk, Kind, Settings
 from ..coordination.barrier import DONE
 from ..coordination.barrier import FAILED as HOOK_FAILED
 from ..coordination.milestone import STARTED
@@ -262,6 +262,7 @@ class Process(Hub):
             source=claim.source.value,
             checkpoint=claim.checkpoint,
             task_id=f"{config.name}@-@{claim.item}@-@READY@-@{member.me}",
+            _hide=Settings(trusted(config, self._declared.get(config.name)).props, self.registry.clock).hide,
             _to_move=lambda: member.to_move(claim.item),
             _lease=session.lease_left if session is not None else lambda: 0.0,
             _save=lambda text: self.reactor.post(lambda: member.save(claim.item, claim.attempt, text)),

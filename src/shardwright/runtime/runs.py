@@ -115,10 +115,11 @@ class Running:
             return
         self._tries += 1
         wait = self._pause()
+        story = f"\n{self.shard.masked(told(end.error))}" if end.error is not None else ""
         log.warning(
             "%s: shard %d %s, and is tried again in %.3g s (%d of %d)%s",
             *(self._config.name, self.shard.item, _WORDS[end.outcome], wait),
-            *(self._tries, self._config.retries, f"\n{told(end.error)}" if end.error is not None else ""),
+            *(self._tries, self._config.retries, story),
         )
         self.shard = self._shard_for(self._tries)
         self._begun = threading.Lock()  # nothing has begun: an order to stop ends it at once

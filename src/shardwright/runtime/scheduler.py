@@ -12,6 +12,7 @@ has a main loop of its own: `start()` and `stop()`, or `with scheduler:`.
 """
 
 import atexit
+import contextlib
 import logging
 import shlex
 import signal
@@ -34,8 +35,9 @@ from ..executors.process import Isolated, is_child
 from ..jobs import JobConfig
 from ..registry import Landed
 from ..registry.url import found, parse
-from . import bodies, identity
+from . import bodies, fleet, identity
 from .bodies import Body
+from .fleet import Fleet
 from .job import Job, Make
 from .job_types import COMMAND_LINE, CONTEXT, HTTP, SCRIPT, JobTypes
 from .listeners import Listener, check
@@ -53,6 +55,9 @@ LAST_WORD = 2.0
 
 #: Who is told to end again within so many seconds was told once: some tell a process and then its group.
 TOLD_ONCE = 1.0
+
+#: For how many seconds a replica that is not in all its jobs yet is not said to run.
+JOINED = 30.0
 
 
 class Scheduler:
@@ -86,6 +91,7 @@ class Scheduler:
         self._types = JobTypes(script_folders, Egress(tuple(http_allowed)))
         self._desk = Desk()
         self._supervisor = Supervisor(self._begin, self._give_up)
+        self._line: fleet.Line | None = None
         self._over = threading.Event()
         self.failure: Exception | None = None
         """Why the scheduler ended by itself, if it did."""
@@ -218,11 +224,7 @@ class Scheduler:
     def start(self) -> None:
         """Begin, in threads of its own. What was started is stopped when the interpreter ends, if not
         before."""
-        if is_child():
-            raise JobError(
-                "this is the process of one isolated run, which imports your program to find its function: "
-                'start the scheduler below `if __name__ == "__main__":`'
-            )
+        _check_no_child()
         with self._supervisor.changing:
             if self._supervisor.inside is not None:
                 raise JobError("this scheduler runs already")
@@ -243,11 +245,31 @@ class Scheduler:
             self._desk.close()
         self._over.set()
 
-    def run(self) -> None:
+    def run(self, *, processes: int = 1) -> None:
         """Run until the process is told to end by SIGINT or SIGTERM, then leave in order; told twice, at
-        once."""
+        once.
+
+        With `processes` this program is started so many times more, and each of those runs; this process only
+        looks after them. It starts another for one that dies, whose work others have at once, replaces all of
+        them, one after the other, when told to by SIGHUP, and ends with exit code 1 if one has ended badly.
+        """
         if not logging.getLogger().handlers:
             logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+        self._line = fleet.line()
+        if self._line is None and processes != 1:
+            self._look_after(processes)
+        else:
+            self._run()
+
+    def _look_after(self, processes: int) -> None:
+        _check_no_child()
+        if self._supervisor.inside is not None:
+            raise JobError("this scheduler runs already: call run(processes=…) instead of start()")
+        code = Fleet(processes, self._url, grace=self._grace + LAST_WORD).run()
+        if code:
+            raise SystemExit(code)
+
+    def _run(self) -> None:
         told: list[tuple[float, int]] = []
 
         def tell(number: int, frame: FrameType | None) -> None:
@@ -257,18 +279,44 @@ class Scheduler:
                 raise KeyboardInterrupt
 
         before = {number: signal.signal(number, tell) for number in (signal.SIGINT, signal.SIGTERM)}
+        if self._line is not None:  # SIGHUP is the parent's to hear, whoever else is told
+            before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda number, frame: None)
         try:
             self.start()
+            self._report()
             if not told:  # else it was told before it began, and nobody will say so again
                 self._over.wait()
             if told:
                 log.info("told to end by %s: what runs may end first", signal.Signals(told[0][1]).name)
         finally:
             self.stop()
+            if self._line is not None:
+                self._line.left()
             for number, handler in before.items():
                 signal.signal(number, handler)
         if self.failure is not None:
             raise self.failure
+
+    def _report(self) -> None:
+        """Tell the parent, if there is one, when we are in our jobs; and hear when it is gone."""
+        line = self._line
+        if line is None:
+            return
+
+        def join() -> None:
+            end = time.monotonic() + JOINED
+            for name in list(self._jobs):
+                with contextlib.suppress(JobError, KeyError, TimeoutError):
+                    known = self._wait(self._running(name).is_known(name), end - time.monotonic(), "joining")
+                    self._wait(known, end - time.monotonic(), "joining")
+            line.running()
+
+        def orphaned() -> None:
+            log.warning("the process that looks after this one is gone: what runs may end first")
+            self._over.set()
+
+        threading.Thread(target=join, name="shardwright-joining", daemon=True).start()
+        line.on_break(orphaned)
 
     def __enter__(self) -> Self:
         self.start()
@@ -320,6 +368,8 @@ class Scheduler:
 
     def _begin(self, failed: Callable[[Exception], None]) -> Process:
         registry = registries.connect(self._url)
+        if self._line is not None:
+            registry.confide(self._line.session)
         where = self._address or identity.address()
         log.info("%s: joined as %s", parse(self._url), where)
         process = Process(
@@ -345,6 +395,14 @@ class Scheduler:
             return future.result(max(0.0, seconds))
         except NotInTime:
             raise TimeoutError(f"{doing} took longer than {seconds:g} s") from None
+
+
+def _check_no_child() -> None:
+    if is_child():
+        raise JobError(
+            "this is the process of one isolated run, which imports your program to find its function: "
+            'start the scheduler below `if __name__ == "__main__":`'
+        )
 
 
 def _isolated(function: Callable[..., object], body: Body, config: JobConfig) -> Body:

@@ -7,6 +7,6 @@ mirrors     keeping mirrors: load, follow, load again
 driver      the registry that puts them together
 """
 
-from .driver import ZookeeperRegistry, open_at
+from .driver import ZookeeperRegistry, open_at, session_ender
 
-__all__ = ["ZookeeperRegistry", "open_at"]
+__all__ = ["ZookeeperRegistry", "open_at", "session_ender"]

@@ -92,15 +92,26 @@ class Call:
 
 
 class Client:
-    """One session after another with a ZooKeeper ensemble."""
+    """One session after another with a ZooKeeper ensemble; the first may be one that another began."""
 
-    def __init__(self, hosts: str, access: Access, timeout: float, clock: Clock, post: Post) -> None:
+    def __init__(
+        self,
+        hosts: str,
+        access: Access,
+        timeout: float,
+        clock: Clock,
+        post: Post,
+        *,
+        session: tuple[int, bytes] | None = None,
+    ) -> None:
         self.trouble = ""
         """Why the last attempt to connect failed, in words."""
         self.refused = False
         """Whether the server does not accept our credentials."""
+        self.ended = False
+        """Whether the server has said that it ended our session when we asked it to."""
         self.acl = wire.CREATOR_ALL if access.user is not None else wire.WORLD_ALL
-        self._kazoo = _Kazoo(hosts, access, timeout, clock, post, self)
+        self._kazoo = _Kazoo(hosts, access, timeout, clock, post, self, session)
 
     def start(self) -> None:
         self._kazoo.start_async()
@@ -183,13 +194,21 @@ class _Kazoo(KazooClient):  # type: ignore[misc]
     """kazoo's client with our connection in it."""
 
     def __init__(
-        self, hosts: str, access: Access, timeout: float, clock: Clock, post: Post, client: Client
+        self,
+        hosts: str,
+        access: Access,
+        timeout: float,
+        clock: Clock,
+        post: Post,
+        client: Client,
+        session: tuple[int, bytes] | None,
     ) -> None:
         count = hosts.count(",") + 1
         digest = access.user is not None and not access.sasl
         super().__init__(
             hosts=hosts,
             timeout=timeout,
+            client_id=session,
             handler=_Handler(max(timeout / count, 0.5), access.tls),
             auth_data={("digest", f"{access.user}:{access.password}")} if digest else None,
             sasl_options=_sasl_options(access),
@@ -374,6 +393,7 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
         if xid != expected:
             raise ConnectionDropped(f"the server answered request {xid} where {expected} was due")
         if isinstance(call, Close):
+            self._told.ended = True
             return 0.0, None
         call.received = self._clock.boot()
         return call.sent, lambda: call.answered(call, frame)

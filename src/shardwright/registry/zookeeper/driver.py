@@ -8,6 +8,7 @@ import logging
 import re
 import ssl
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -18,7 +19,7 @@ from typing import TypeVar
 from ...clock import Clock, SystemClock
 from ...errors import NotAllowed, RegistryError, RegistryUrlError, Unreachable
 from .. import writes as words
-from ..driver import Driver, Session, State, fail, settle
+from ..driver import Credentials, Driver, Heir, Session, State, fail, settle
 from ..tree import Mirror, Node, Tree
 from ..url import Address, namespace_of
 from ..writes import Landed, Outcome, Refused, Unknown, Write
@@ -118,6 +119,8 @@ class ZookeeperRegistry(Driver):
         self._time_ahead: float | None = None
         self._time_error = 0.0
         self._time_known_at = 0.0
+        self._heir: Heir = _nobody
+        self._confided = ""
         self._client.start()
 
     # -- what a caller asks -------------------------------------------------------------------------
@@ -166,6 +169,10 @@ class ZookeeperRegistry(Driver):
         if self._time_ahead is None:
             return self.clock.wall()
         return datetime.fromtimestamp(self.clock.boot() + self._time_ahead, UTC)
+
+    def confide(self, heir: Heir) -> None:
+        self._heir, self._confided = heir, ""
+        self._confide()
 
     @property
     def trouble(self) -> str:
@@ -522,9 +529,20 @@ class ZookeeperRegistry(Driver):
             self._client.drop()  # old news by now: connect anew and see
             return
         self._loader.reset()
+        self._confide()
         self._move(State.CONNECTED)
         if len(self._mirrors):
             self._watch(list(self._mirrors))
+
+    def _confide(self) -> None:
+        """Tell the heir of a session it does not know of."""
+        session, known = self._session, self._client.identity()
+        if session is None or known is None or session.id == self._confided:
+            return
+        number, password = known
+        if wire.session_text(number) == session.id:  # else there is another by now, and it will be told
+            self._confided = session.id
+            self._heir(Credentials(session.id, password.hex()))
 
     def _suspended(self) -> None:
         self._loader.reset()
@@ -570,6 +588,10 @@ def _no_matter(call: Call, answer: object) -> None:
     """For requests whose answer changes nothing."""
 
 
+def _nobody(credentials: Credentials) -> None:
+    """Nobody inherits from us."""
+
+
 def _learn_names(path: str, found: Found) -> tuple[str, ...] | None:
     if isinstance(found, wire.Fault) and found.code != wire.NO_NODE:
         raise NotAllowed(wire.explain(found.code, path))
@@ -606,6 +628,53 @@ def open_at(address: Address, patience: float) -> ZookeeperRegistry:
         registry.close()
         raise
     return registry
+
+
+def session_ender(address: Address) -> Callable[[Credentials, float], bool]:
+    """What ends the session of a process that died, within so many seconds; whether that is certain then.
+
+    Its ephemeral nodes go at once, where the server would keep them until the time-out is over.
+    """
+    hosts, access = _hosts(address), _access(address)
+    timeout = address.seconds("session_timeout", 10.0)
+    clock = SystemClock()
+
+    def end(credentials: Credentials, within: float) -> bool:
+        session = wire.session_number(credentials.session), bytes.fromhex(credentials.password)
+        until = clock.boot() + within
+        while (left := until - clock.boot()) > 0:
+            post = _Resumed(credentials.session)
+            client = Client(hosts, access, timeout, clock, post, session=session)
+            client.start()
+            post.known.wait(left)
+            client.stop(_GOODBYE)
+            if post.is_gone or (post.is_back and client.ended):
+                return True
+        return False
+
+    return end
+
+
+class _Resumed:
+    """Waits to hear whether a session could be taken over, and of nothing else."""
+
+    def __init__(self, session: str) -> None:
+        self.known = threading.Event()
+        self.is_back = self.is_gone = False
+        self._session = session
+
+    def connected(self, session: str, timeout: float, sent: float) -> None:
+        self.is_back = session == self._session
+        self.known.set()
+
+    def expired(self) -> None:
+        self.is_gone = True
+        self.known.set()
+
+    def suspended(self) -> None: ...
+    def heard(self, sent: float) -> None: ...
+    def take(self, notes: Iterable[Callable[[], None]]) -> None: ...
+    def changed(self, event: wire.Event) -> None: ...
 
 
 def _get_in(registry: ZookeeperRegistry, address: Address, until: float) -> None:

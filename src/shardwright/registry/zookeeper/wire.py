@@ -248,6 +248,12 @@ def session_text(session: int) -> str:
     return f"{session & 0xFFFFFFFFFFFFFFFF:016x}" if session else ""
 
 
+def session_number(text: str) -> int:
+    """And back; as the protocol has it, which knows no number without a sign."""
+    number = int(text, 16)
+    return number - (1 << 64) if number >> 63 else number
+
+
 def explain(code: int, path: str) -> str:
     """A fault in words."""
     said = {
