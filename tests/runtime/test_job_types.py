@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shardwright import ConfigError, Dataflow, JobConfig, JobError, Scheduler, Shard
+from shardwright.runtime.bodies import Body
 from shardwright.testing import Cluster
 from tests.runtime.test_runs import last
 
@@ -131,6 +132,34 @@ def test_a_type_of_ones_own_is_made_of_the_settings_that_hold() -> None:
         scheduler.add_type("SPARK", make)  # type: ignore[arg-type]
     with pytest.raises(JobError, match="there is no job type 'FLINK'; there are SCRIPT, HTTP, SPARK"):
         scheduler.typed("FLINK", "other")
+
+
+class Query:
+    """A job that is an object, and no function."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class Slow(Query):
+    pass
+
+
+def test_an_object_of_a_class_that_was_added_is_run_by_what_was_added_for_it() -> None:
+    told: list[str] = []
+    scheduler = Scheduler("memory://")
+
+    def make(query: Query, config: JobConfig) -> Body:
+        return lambda shard: told.append(f"{query.text} {config.parameter} {shard.item}")
+
+    scheduler.add_class(Query, make)
+    scheduler.add(Slow("select"), "job", parameter="fast", **DAILY)
+    assert last(fired(scheduler)) == "ok"
+    assert told == ["select fast 0"]
+    with pytest.raises(JobError, match="there is a job type for Query already"):
+        scheduler.add_class(Query, make)
+    with pytest.raises(JobError, match="is no function"):
+        Scheduler("memory://").add(Query("select"), "job")
 
 
 def test_what_runs_in_a_process_of_its_own_must_be_a_function_of_a_module_that_takes_the_shard() -> None:

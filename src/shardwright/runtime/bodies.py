@@ -10,7 +10,7 @@ from ..shard import Shard
 Body = Callable[[Shard], object]
 
 
-def of(function: Callable[..., object], job: str) -> Body:
+def of(function: object, job: str) -> Body:
     """A function that takes the shard, or nothing; refused where it wants anything else."""
     if not callable(function):
         raise JobError(f"job {job!r}: {function!r} is no function")

@@ -7,9 +7,12 @@ everything else. What a process lets them do is its own matter.
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ..errors import JobError
+from ..executors.dataflow import Dataflow
 from ..executors.egress import Egress
+from ..jobs import JobConfig
 from .bodies import Body
 from .job import Make
 
@@ -32,11 +35,26 @@ class JobTypes:
             SCRIPT: _by_props(lambda props, bound: self._script(props, bound)),
             HTTP: _by_props(lambda props, bound: self._http(props)),
         }
+        self._by_class: dict[type, Callable[[Any, JobConfig], Body]] = {Dataflow: Dataflow.with_settings}
 
     def add(self, name: str, make: Make) -> None:
         if name in self._makes:
             raise JobError(f"there is a job type {name!r} already: give this one another name")
         self._makes[name] = make
+
+    def add_class(self, of: type, make: Callable[[Any, JobConfig], Body]) -> None:
+        if of in self._by_class:
+            raise JobError(f"there is a job type for {of.__name__} already")
+        self._by_class[of] = make
+
+    def of_object(self, job: object) -> Make | None:
+        """What makes an object run, by the nearest of its classes; None where it needs nothing but to be
+        called."""
+        for each in type(job).__mro__:
+            if each in self._by_class:
+                make = self._by_class[each]
+                return lambda config: make(job, config)
+        return None
 
     def make(self, name: str) -> Make:
         if name not in self._makes:

@@ -29,7 +29,6 @@ from .. import alerts
 from .. import registry as registries
 from ..alerts import Desk
 from ..errors import JobError
-from ..executors.dataflow import Dataflow
 from ..executors.egress import Egress
 from ..executors.process import Isolated, is_child
 from ..jobs import JobConfig
@@ -49,6 +48,7 @@ log = logging.getLogger("shardwright")
 
 F = TypeVar("F", bound=Callable[..., object])
 T = TypeVar("T")
+C = TypeVar("C")
 
 #: For how many seconds what was told to stop may go on before it is left behind.
 LAST_WORD = 2.0
@@ -113,7 +113,7 @@ class Scheduler:
 
     def add(
         self,
-        function: Callable[..., object],
+        function: object,
         name: str | None = None,
         /,
         *,
@@ -122,7 +122,8 @@ class Scheduler:
         listeners: Iterable[Listener | str] = (),
         **settings: object,
     ) -> None:
-        """Declare a job; it begins at once if the scheduler runs.
+        """Declare a job; it begins at once if the scheduler runs. It is a function that takes the shard or
+        nothing, a coroutine function, a `Dataflow`, or an object of a class that `add_class` knows.
 
         Beside the settings of a `JobConfig`: `class_name` is what Java members know the job's code by;
         `isolated` runs each shard in a process of its own, which may crash, and can be ended; `listeners` are
@@ -130,10 +131,12 @@ class Scheduler:
         """
         name = name or str(getattr(function, "__name__", ""))
         config, heard = self._config(name, settings, listeners)
-        body = bodies.of(function, name)
-        if isolated:
-            body = _isolated(function, body, config)
-        make = function.with_settings if isinstance(function, Dataflow) else lambda _: body
+        make = self._types.of_object(function)
+        if make is None:
+            body = bodies.of(function, name)
+            if isolated:
+                body = _isolated(function, body, config)
+            make = _always(body)
         self._declare(Job(config, make, class_name, heard))
 
     def script(
@@ -183,6 +186,11 @@ class Scheduler:
     def add_type(self, kind: str, make: Make) -> None:
         """Add a job type: `make` makes what is run for a shard out of the settings that hold."""
         self._types.add(kind, make)
+
+    def add_class(self, of: type[C], make: Callable[[C, JobConfig], Body]) -> None:
+        """Add a job type for objects of a class, which `add` then takes: `make` makes what is run for a shard
+        out of such an object and the settings that hold."""
+        self._types.add_class(of, make)
 
     def _config(
         self, name: str, settings: Mapping[str, object], heard: Iterable[Listener | str]
@@ -405,10 +413,14 @@ def _check_no_child() -> None:
         )
 
 
-def _isolated(function: Callable[..., object], body: Body, config: JobConfig) -> Body:
+def _isolated(function: object, body: Body, config: JobConfig) -> Body:
     if body is not function:
         raise JobError(f"job {config.name!r}: what runs in a process of its own must take the shard")
     return Isolated(body, bound=config.lease_lost == "stop")
+
+
+def _always(body: Body) -> Make:
+    return lambda config: body
 
 
 def _with_props(settings: Mapping[str, object], props: Mapping[str, str]) -> dict[str, object]:
