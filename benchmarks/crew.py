@@ -37,25 +37,31 @@ def now() -> float:
 # -- one of them --------------------------------------------------------------------------------------
 
 
-def main(url: str, story: str, shards: str, cron: str) -> None:
-    file = os.open(story, os.O_WRONLY | os.O_APPEND)
-    release, over = [threading.Event()], threading.Event()
+class Held:
+    """A job whose runs go on until SIGUSR1, and who tells when each began and ended in a file."""
 
-    def tell(event: str, item: int = -1) -> None:
-        line = json.dumps([event, os.getpid(), item, now()])
-        os.write(file, f"{line}\n".encode())
+    def __init__(self, story: str) -> None:
+        self._file = os.open(story, os.O_WRONLY | os.O_APPEND)
+        self._release = [threading.Event()]
+        signal.signal(signal.SIGUSR1, self._let_go)
 
-    def on_release(number: int, frame: FrameType | None) -> None:
-        release.append(threading.Event())
-        release.pop(0).set()
-
-    def held(shard: Shard) -> None:
-        until = release[0]
-        tell("entered", shard.item)
+    def __call__(self, shard: Shard) -> None:
+        until = self._release[0]
+        self.tell("entered", shard.item)
         until.wait()
-        tell("left", shard.item)
+        self.tell("left", shard.item)
 
-    signal.signal(signal.SIGUSR1, on_release)
+    def tell(self, event: str, item: int = -1) -> None:
+        line = json.dumps([event, os.getpid(), item, now()])
+        os.write(self._file, f"{line}\n".encode())
+
+    def _let_go(self, number: int, frame: FrameType | None) -> None:
+        self._release.append(threading.Event())
+        self._release.pop(0).set()
+
+
+def main(url: str, story: str, shards: str, cron: str) -> None:
+    held, over = Held(story), threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: over.set())
     scheduler = Scheduler(url)
     scheduler.add(held, JOB, cron=cron, shards=int(shards), failover=True)
@@ -63,10 +69,10 @@ def main(url: str, story: str, shards: str, cron: str) -> None:
     # Who leads is known before we are in the job ourselves: a survivor must be there when the other goes.
     assert scheduler._supervisor.inside is not None
     assert scheduler._supervisor.inside.is_known(JOB).result(PATIENCE).result(PATIENCE)
-    tell("joined")
+    held.tell("joined")
     over.wait()
     scheduler.stop()
-    tell("stopped")
+    held.tell("stopped")
 
 
 # -- all of them --------------------------------------------------------------------------------------

@@ -8,21 +8,18 @@ what is faster is the parent's doing, which ends the session of one that died.
 is the parent, and each of its replicas. They write a story as a crew does (see `crew.py`).
 """
 
-import json
 import os
 import re
 import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 
-from benchmarks.crew import EVERY_SECOND, JOB, Crew, now
+from benchmarks.crew import EVERY_SECOND, JOB, Crew, Held, now
 from benchmarks.rows import Row
 from benchmarks.takeover import at
-from shardwright import Scheduler, Shard
+from shardwright import Scheduler
 from shardwright.runtime import fleet
 from tests.faults.processes import Child
 from tests.zookeeper_server import Server
@@ -95,25 +92,8 @@ class Kept(Crew):
 
 def main(url: str, story: str) -> None:
     fleet.PAUSE_MOST = fleet.PAUSE  # how soon another is started is not the question, and takes its time
-    file = os.open(story, os.O_WRONLY | os.O_APPEND)
-    release = [threading.Event()]
-
-    def tell(event: str, item: int) -> None:
-        os.write(file, f"{json.dumps([event, os.getpid(), item, now()])}\n".encode())
-
-    def on_release(number: int, frame: FrameType | None) -> None:
-        release.append(threading.Event())
-        release.pop(0).set()
-
-    def held(shard: Shard) -> None:
-        until = release[0]
-        tell("entered", shard.item)
-        until.wait()
-        tell("left", shard.item)
-
-    signal.signal(signal.SIGUSR1, on_release)
     scheduler = Scheduler(url)
-    scheduler.add(held, JOB, cron=EVERY_SECOND, failover=True)
+    scheduler.add(Held(story), JOB, cron=EVERY_SECOND, failover=True)
     scheduler.run(processes=PROCESSES)
 
 
