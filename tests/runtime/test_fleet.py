@@ -70,9 +70,9 @@ def runs(parent: Child, number: int) -> int:
 
 
 def both_run(parent: Child) -> list[int]:
-    """Waits until two replicas run, whichever comes first; their processes."""
-    lines = [parent.expect(") runs", PATIENCE) for _ in range(2)]
-    return [int(pid) for line in sorted(lines) for pid in re.findall(r"process (\d+)", line)]
+    """Waits until two replicas run, whichever comes first; their processes, by their numbers."""
+    said = "".join(parent.expect(") runs", PATIENCE) for _ in range(2))
+    return [int(pid) for _, pid in sorted(re.findall(r"replica (\d+) \(process (\d+)\) runs", said))]
 
 
 def wait_until_gone(*pids: int) -> None:
@@ -183,7 +183,7 @@ def test_told_twice_all_are_killed_and_the_exit_code_says_so(begin: Begin) -> No
     endless = PROGRAM.replace("wait(0.3)", "wait()")
     parent = begin(endless)
     replicas = both_run(parent)
-    parent.expect("began", PATIENCE)
+    wait_for(lambda: any("began" in line for line in parent.lines))
     os.kill(parent.pid, signal.SIGTERM)
     parent.expect("told to end by SIGTERM", PATIENCE)
     time.sleep(fleet.TOLD_ONCE + 0.2)  # what comes sooner is the same word, told twice
