@@ -137,3 +137,31 @@ def test_listeners_of_java_members_are_named_in_the_settings() -> None:
     scheduler.add(lambda: None, "job", listeners=["auditListener", Diary([])])
     assert scheduler.jobs[0].config.listeners == ("auditListener",)
     assert len(scheduler.jobs[0].listeners) == 1
+
+
+def test_a_run_that_is_called_off_while_it_is_listened_to_never_begins() -> None:
+    pages: list[str] = []
+    cluster = Cluster()
+
+    class Alarm(Diary):
+        def before(self, fire: Fire) -> None:
+            super().before(fire)
+            replica.process.cut_short()
+
+    replica = cluster.start(service(pages, Alarm(pages)))
+    cluster.advance(seconds=FIRE + 5)
+    assert pages == ["before 0", "after 0"]
+    assert replica.runs == []
+    assert last(cluster) == "cut short"
+
+
+def test_where_all_is_called_off_before_anybody_heard_nobody_does() -> None:
+    pages: list[str] = []
+    called_off: list[str] = []
+    cluster = Cluster()
+    replica = cluster.start(service(pages, Diary(pages)))
+    cluster.clock.at(cluster.clock.boot() + FIRE, lambda: called_off.extend(replica.process.cut_short()))
+    cluster.advance(seconds=FIRE + 5)
+    assert called_off == ["job"]  # at the very moment at which it was to begin
+    assert pages == []
+    assert last(cluster) == "cut short"

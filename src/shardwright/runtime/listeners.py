@@ -134,6 +134,7 @@ class Party:
         self._workers, self._post, self._report = workers, post, report
         self._items: set[int] = set()
         self._left = 0
+        self._begun = False
         self._waiting: list[Callable[[BaseException | None], None]] | None = []
         self._vital: BaseException | None = None
 
@@ -154,11 +155,14 @@ class Party:
         self._left -= 1
         if self._left:
             return False
-        if overriding(self._listeners, "after"):
+        if self._begun and overriding(self._listeners, "after"):
             self._call("after", self._listeners[::-1], self._heard)
         return True
 
     def _open(self) -> None:
+        if not self._left:
+            return  # all were called off
+        self._begun = True
         if overriding(self._listeners, "before"):
             self._call("before", self._listeners, self._opened)
         else:

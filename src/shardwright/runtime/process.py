@@ -314,7 +314,7 @@ class Process(Hub):
                 log.warning("cut off from the registry: nothing new is started")
             case State.LOST:
                 log.warning("given up by the registry, or about to be: what runs is told to stop")
-                for name in sorted({job for job, _, _ in self._running}):
+                for name in sorted({job for job, _, _ in self._running} & self._members.keys()):
                     settings = self._members[name].settings
                     self._tell(settings, Kind.LEASE_LOST, "the registry gave this process up in mid-run")
 

@@ -75,6 +75,8 @@ class Running:
 
     def _try(self) -> None:
         """Hand a try to the workers. Who has the lock first decides whether it begins: they, or `cancel`."""
+        if self._over:
+            return  # it was called off while others were waited for
         self._begun, self._too_slow = threading.Lock(), False
         begins = partial(self._post_begin, self._tries) if self._config.timeout is not None else None
         body = _once(self._body, self._begun, begins)
