@@ -16,8 +16,10 @@ MOST = 200
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", planted.BUGS)
 @pytest.mark.timeout(600)
-def test_a_planted_bug_is_found(bug: str, record_property: Callable[[str, object], None]) -> None:
-    logging.getLogger("shardwright").setLevel(logging.CRITICAL)
+def test_a_planted_bug_is_found(
+    bug: str, record_property: Callable[[str, object], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL, logger="shardwright")
     for seed in range(1, MOST + 1):
         try:
             planted.BUGS[bug].run(seed)
