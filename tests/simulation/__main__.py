@@ -11,7 +11,7 @@ from . import chaos, many
 
 def main(count: int, first: int) -> int:
     broken = 0
-    for each in many.run(range(first, first + count)):
+    for each in many.run(range(first, first + count), lambda how_far: print(how_far, file=sys.stderr)):
         if isinstance(each, many.Totals):
             print(*each.lines(), sep="\n")
             for what in each.never():

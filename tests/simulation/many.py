@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
@@ -79,12 +79,17 @@ def one(seed: int) -> chaos.Report | tuple[int, str]:
         return seed, f"{type(broken).__name__}: {broken}"
 
 
-def run(seeds: Iterable[int]) -> Iterator[tuple[int, str] | Totals]:
-    """Try them: each promise that was broken, as it is found, and the totals in the end."""
+def run(
+    seeds: Iterable[int], progress: Callable[[str], None] | None = None
+) -> Iterator[tuple[int, str] | Totals]:
+    """Try them: each promise that was broken, as it is found, and the totals in the end. `progress` is told
+    now and then how far it has come."""
     totals = Totals()
     start = time.perf_counter()
     with ProcessPoolExecutor() as pool:
         for report in pool.map(one, seeds, chunksize=4):
+            if progress is not None and totals.seeds and not totals.seeds % 500:
+                progress(f"{totals.seeds:,} seeds, {len(totals.broken)} broke a promise, so far")
             if isinstance(report, tuple):
                 totals.seeds += 1
                 totals.broken.append(report)
