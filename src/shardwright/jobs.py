@@ -276,10 +276,10 @@ class JobConfig(BaseModel):
 
     def _misspellings(self) -> Iterator[str]:
         known = {name.lower(): name for name in (_STICKY, *kinds.ELASTICJOB_STRATEGIES)}
-        likely = difflib.get_close_matches(self.strategy.lower(), known, 1, _CLOSE)
-        is_java_s = self.strategy.startswith(kinds.FOREIGN)
-        if likely and not is_java_s and self.strategy not in known.values():
-            yield f"strategy {_quoted(self.strategy)} is one of your own; did you mean {known[likely[0]]!r}?"
+        if not self.strategy.startswith(kinds.FOREIGN) and self.strategy not in known.values():
+            likely = difflib.get_close_matches(self.strategy.lower(), known, 1, _CLOSE)
+            for name in likely:
+                yield f"strategy {_quoted(self.strategy)} is one of your own; did you mean {known[name]!r}?"
         for key in self.props:
             if not key.lower().startswith(PREFIX):
                 continue

@@ -7,11 +7,12 @@ from calendar import month_name
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Literal
 
 from . import zones
 from .cron import Timetable
-from .walltime import Pattern, days_of, shape
+from .walltime import DayRule, Pattern, days_of, shape
 from .zones import SECOND, Change
 
 HOUR = timedelta(hours=1)
@@ -46,7 +47,7 @@ def of_timetable(timetable: Timetable, after: datetime, years: int) -> Iterator[
 
 
 def _months_without_a_run(pattern: Pattern) -> Iterator[Caution]:
-    fewest = {month: _fewest_days(pattern, month) for month in pattern.months}
+    fewest = {month: _fewest_days(pattern.rule, month) for month in pattern.months}
     never, sometimes = ([month_name[month] for month in fewest if fewest[month] == kind] for kind in (0, 1))
     if never and len(never) < len(fewest):
         yield Caution("some months", f"there is no such day in {', '.join(never)}: it does not fire then")
@@ -54,10 +55,11 @@ def _months_without_a_run(pattern: Pattern) -> Iterator[Caution]:
         yield Caution("some months", f"in some years there is no such day in {', '.join(sometimes)}")
 
 
-def _fewest_days(pattern: Pattern, month: int) -> int:
+@lru_cache(maxsize=256)  # most schedules say every day, or one of the first
+def _fewest_days(rule: DayRule, month: int) -> int:
     """0 if the month never has a matching day, 1 if it has one in some years, 2 if it always has."""
     lengths = (28, 29) if month == 2 else (shape(2001, month)[1],)
-    found = [bool(days_of(pattern.rule, first, length)) for first in range(1, 8) for length in lengths]
+    found = [bool(days_of(rule, first, length)) for first in range(1, 8) for length in lengths]
     return 2 if all(found) else int(any(found))
 
 

@@ -32,6 +32,19 @@ T = TypeVar("T")
 log = logging.getLogger("shardwright.registry")
 
 
+_pid = os.getpid()
+
+
+def _forked() -> None:
+    """Another process begins here. Asking the kernel who we are before each turn of each job costs more than
+    being told."""
+    global _pid
+    _pid = os.getpid()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
 class State(Enum):
     """How things stand between this process and the registry."""
 
@@ -114,7 +127,7 @@ class Driver(ABC):
         self._awaited: list[tuple[float, int, Future[Any], Callable[[], None]]] = []
         self._asked = itertools.count()
         self._closed = False
-        self._pid = os.getpid()
+        self._pid = _pid
 
     # -- what a caller asks -------------------------------------------------------------------------
 
@@ -179,7 +192,7 @@ class Driver(ABC):
 
     def close(self) -> None:
         """End the session: its ephemeral nodes go at once. What is still under way stays unknown."""
-        if self._closed or os.getpid() != self._pid:
+        if self._closed or self._pid != _pid:
             return  # a forked child has nothing of this to end
         self._closed = True
         self._end_lease()
@@ -190,7 +203,7 @@ class Driver(ABC):
     def abandon(self) -> None:
         """End the session although its owner does not answer any more. Any thread may; the owner finds the
         registry closed."""
-        if not self._closed and os.getpid() == self._pid:
+        if not self._closed and self._pid == _pid:
             self._closed = True
             self._end_lease()
             self._shut()
@@ -247,7 +260,7 @@ class Driver(ABC):
     # -- what a driver does -------------------------------------------------------------------------
 
     def _check_process(self) -> None:
-        if os.getpid() != self._pid:
+        if self._pid != _pid:
             raise RegistryError(
                 f"this registry belongs to process {self._pid}, which forked this one: open another here"
             )

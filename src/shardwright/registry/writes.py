@@ -22,6 +22,9 @@ _FRAME, _OVERHEAD = 24, 68
 #: writes as two surrogates.
 _NOT_IN_A_PATH = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\U0010ffff]")
 
+#: What most paths are like, none of which needs a closer look.
+_USUAL = re.compile("(?:/[A-Za-z0-9~@_-][A-Za-z0-9~@_.-]*)+")
+
 
 @dataclass(frozen=True, slots=True)
 class Create:
@@ -110,11 +113,26 @@ def protected(name: str, token: str) -> str:
     return f"_c_{token}-{name}"
 
 
+def moved(write: Write, path: str) -> Write:
+    """The same write to another node. As `dataclasses.replace` would, at a fifth of its price."""
+    match write:
+        case Create():
+            return Create(path, write.data, write.ephemeral, write.sequential)
+        case Put():
+            return Put(path, write.data, write.version)
+        case Delete():
+            return Delete(path, write.version, write.recursive)
+        case Require():
+            return Require(path, write.version)
+        case Forbid():
+            return Forbid(path)
+
+
 def check_path(path: str) -> None:
     """Raise where the text cannot be a node's path."""
     if not isinstance(path, str):
         raise ValueError(f"a path is a text, not {path!r}")
-    if path == "/":
+    if path == "/" or _USUAL.fullmatch(path):
         return
     if not path.startswith("/") or path.endswith("/"):
         raise ValueError(f"the path {path!r} must begin with a slash and not end with one")
@@ -173,6 +191,8 @@ def _check_version(write: Write) -> None:
 def _check_data(write: Write) -> None:
     """Text that is UTF-8, or that stands for bytes which are not: as it is read, it must be written."""
     data = getattr(write, "data", "")
+    if data.isascii():
+        return
     try:
         same = data.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") == data
     except UnicodeEncodeError:
@@ -218,12 +238,12 @@ def weight(writes: Sequence[Write]) -> int:
     parents come on top."""
     total = _FRAME
     for write in writes:
-        total += (
-            _OVERHEAD
-            + 2 * len(write.path.encode())
-            + len(getattr(write, "data", "").encode("utf-8", "surrogateescape"))
-        )
+        total += _OVERHEAD + 2 * _bytes(write.path) + _bytes(getattr(write, "data", ""))
     return total
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 
 def too_large(writes: Sequence[Write], largest: int) -> Refused | None:

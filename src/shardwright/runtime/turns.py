@@ -13,12 +13,12 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from typing import TypeVar
 
 from ..coordination.step import Effect, Look, Step
 from ..errors import NotAllowed
 from ..registry import Landed, Node, Outcome, Refused, Registry, Tree, Unknown, Unread, Write
+from ..registry.writes import moved
 
 log = logging.getLogger("shardwright")
 
@@ -230,7 +230,7 @@ class Turns(ABC):
             if step.then is not None:
                 self._effect(step.then, 0)
             return
-        writes = [replace(write, path=self._full(write.path)) for write in step.writes]
+        writes = [moved(write, self._full(write.path)) for write in step.writes]
         session = self._session
         self._under_way += 1
         future = self._commit(*writes)

@@ -11,12 +11,14 @@ import queue
 import secrets
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from ...clock import Clock
 from ...errors import RegistryError
+from ..tree import Node
 from ..writes import Outcome
 from . import liveness, place, schema
 from .file import File
@@ -24,9 +26,11 @@ from .holder import Blockade
 from .keeper import Keeper
 from .line import Line
 from .liveness import Tenure
-from .requests import Anew, Broke, Commit, Died, Mail, Note, Question, Request, Stop
+from .requests import Anew, Broke, Commit, Died, Follow, Mail, Note, Question, Read, Request, Stop
 
 log = logging.getLogger("shardwright.registry.sqlite")
+
+T = TypeVar("T")
 
 #: Seconds between two looks at a file that was changed within the last second, and at one at rest.
 QUICK, SLOW = 0.005, 0.04
@@ -35,6 +39,9 @@ _QUICK_FOR = 1.0
 #: So many rows of the log are kept; it is pruned when so many more have come. Who falls further behind
 #: reads its mirrors anew.
 KEPT, PRUNED_EVERY = 4096, 1024
+
+#: How many mirrors, and how many nodes, are read by one statement at most.
+ROOTS, NODES = 100, 1000
 
 #: Seconds between two tries after a failure, and between two looks whether the file is where it was.
 _TRY_AGAIN_AFTER = 0.25
@@ -69,6 +76,8 @@ class Clerk:
 
         self._in: queue.SimpleQueue[tuple[Request, ...]] = queue.SimpleQueue()
         self._line = Line(self._settle)
+        self._follows: list[Follow] = []
+        self._reads: list[Read] = []
         self._questions: list[Question] = []
         self._dead: dict[str, str] = {}
         self._stopping = False
@@ -158,6 +167,10 @@ class Clerk:
         match request:
             case Commit():
                 self._line.add(request)
+            case Follow():
+                self._follows.append(request)
+            case Read():
+                self._reads.append(request)
             case Question():
                 self._questions.append(request)
             case Died(session, why):
@@ -299,17 +312,29 @@ class Clerk:
     def _tell(self, file: File) -> None:
         """Answer, in the order of what was seen: first mirrors read anew, then the news, which may go over
         some of that again, then who asked or committed, for whom no mirror is too old now."""
-        before = [question.ask(file) for question in self._questions if question.first]
-        after = [question.ask(file) for question in self._questions if not question.first]
+        before = list(self._read_mirrors(file))
+        after = [*self._read_nodes(file), *(question.ask(file) for question in self._questions)]
         version = file.data_version()
         news: list[Note] = []
         if self._wrote or version != self._version:
             news = self._follow(file)
             self._version, self._wrote = version, False
             self._changed_at = self._clock.boot()
-        self._questions.clear()
+        self._follows, self._reads, self._questions = [], [], []
         if before or news or after:
             self._mail.tell([*before, *news, *after])
+
+    def _read_mirrors(self, file: File) -> Iterator[Note]:
+        for some in batched(self._follows, ROOTS):
+            found = file.below([follow.root for follow in some])
+            yield from (partial(follow.learn, nodes) for follow, nodes in zip(some, found, strict=True))
+
+    def _read_nodes(self, file: File) -> Iterator[Note]:
+        found: dict[str, Node | None] = {}
+        for paths in batched(list({path for read in self._reads for path in read.paths}), NODES):
+            found.update(file.read(paths))
+        for read in self._reads:
+            yield partial(read.answer, {path: found[path] for path in read.paths})
 
     def _follow(self, file: File) -> list[Note]:
         """Read on in the log; what there is to tell of it."""
@@ -369,8 +394,14 @@ class Clerk:
 
     def _give_up_all(self, why: str) -> None:
         self._line.give_up(why)
-        self._mail.tell([partial(question.failed, why) for question in self._questions])
-        self._questions.clear()
+        asked: list[Read | Question] = [*self._reads, *self._questions]
+        self._mail.tell([partial(each.failed, why) for each in asked])
+        self._follows, self._reads, self._questions = [], [], []
+
+
+def batched(many: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    """Some at a time, in order."""
+    return (many[at : at + most] for at in range(0, len(many), most))
 
 
 def is_full(error: sqlite3.Error) -> bool:

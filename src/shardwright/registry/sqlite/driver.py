@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...clock import Clock, SystemClock
 from ...errors import RegistryUrlError, Unreachable
@@ -19,7 +19,7 @@ from ..writes import Outcome, Refused, Unknown, Write
 from . import plan
 from .clerk import Clerk
 from .file import File, News
-from .requests import Anew, Commit, Note, Question
+from .requests import Anew, Commit, Follow, Note, Question, Read
 
 T = TypeVar("T")
 
@@ -97,7 +97,9 @@ class SqliteRegistry(Driver):
 
     def read(self, paths: Iterable[str], *, fresh: bool = False) -> "Future[dict[str, Node | None]]":
         wanted = words.check_paths(paths)
-        return self._ask(lambda file: file.read(wanted))
+        future: Future[dict[str, Node | None]] = Future()
+        self._send(future, Read(wanted, partial(settle, future), partial(fail, future)))
+        return future
 
     def names(
         self, paths: Iterable[str], *, fresh: bool = False
@@ -219,17 +221,20 @@ class SqliteRegistry(Driver):
                 mirror.put(path, node, now)
             mirror.complete(now)
 
-        # If it fails the connection is gone, and every mirror is read anew with the next one.
-        self._clerk.put(Question(lambda file: partial(learn, file.below(root)), lambda why: None, first=True))
+        self._clerk.put(Follow(root, learn))
 
     def _ask(self, ask: Callable[[File], T]) -> "Future[T]":
         future: Future[T] = Future()
+        self._send(future, Question(lambda file: partial(settle, future, ask(file)), partial(fail, future)))
+        return future
+
+    def _send(self, future: "Future[Any]", request: Read | Question) -> None:
+        """Have something asked, unless nobody can be."""
         if self.session() is None:
             fail(future, self._not_connected())
-            return future
+            return
         self._await(future, None, lambda: fail(future, f"no answer within {self.patience:g} s"))
-        self._clerk.put(Question(lambda file: partial(settle, future, ask(file)), partial(fail, future)))
-        return future
+        self._clerk.put(request)
 
     def _doubt(self) -> None:
         """Somebody may have judged us by an old heartbeat already: this session is not to be trusted."""

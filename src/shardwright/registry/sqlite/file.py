@@ -58,8 +58,9 @@ from json_each(?) w
 """
 
 _BELOW = """
-select json_group_array(json_array(path, data, version, owner, made, written)) from node
-where path = ?1 or (path > ?2 and path < ?3)
+select json_group_array(json_array(w.key, n.path, n.data, n.version, n.owner, n.made, n.written))
+from json_each(?) w join node n on n.path = json_extract(w.value, '$[0]')
+    or (n.path > json_extract(w.value, '$[1]') and n.path < json_extract(w.value, '$[2]'))
 """
 
 _SESSIONS = "select json_group_array(json_array(id, timeout)) from session"
@@ -162,11 +163,13 @@ class File:
     def glance(self, paths: Sequence[str]) -> plan.Glance:
         return {path: (version, owner) for path, version, owner in self._ask(_GLANCE, json.dumps(paths))}
 
-    def below(self, root: str) -> dict[str, Node]:
-        """The node and all below it, by their full paths, parents first."""
-        above = root.rstrip("/")
-        found = _nodes(self._ask(_BELOW, root, f"{above}/", f"{above}0"))
-        return {"/": ROOT, **found} if root == "/" else found
+    def below(self, roots: Sequence[str]) -> list[dict[str, Node]]:
+        """For each of these the node and all below it, by their full paths."""
+        wanted = [(root, f"{root.rstrip('/')}/", f"{root.rstrip('/')}0") for root in roots]
+        found: list[dict[str, Node]] = [{"/": ROOT} if root == "/" else {} for root in roots]
+        for which, path, *row in self._ask(_BELOW, json.dumps(wanted)):
+            found[which][path] = _node(*row)
+        return found
 
     def sessions(self) -> dict[str, float]:
         """The time-out of every session there is, by its id."""
@@ -180,7 +183,8 @@ class File:
 
 
 def _nodes(rows: list[Any]) -> dict[str, Node]:
-    return {
-        path: Node(plan.restore(data), version, owner, made, written)
-        for path, data, version, owner, made, written in rows
-    }
+    return {path: _node(*row) for path, *row in rows}
+
+
+def _node(data: str, version: int, owner: str, made: int, written: int) -> Node:
+    return Node(plan.restore(data), version, owner, made, written)

@@ -118,7 +118,7 @@ class _Play:
 
     def _is(self, path: str) -> _Is | None:
         known = self._known.get(path)
-        if known is None and not self._cleared.isdisjoint(parents(path)):
+        if known is None and self._cleared and not self._cleared.isdisjoint(parents(path)):
             return _Is.GONE
         return known
 
@@ -188,11 +188,13 @@ class _Play:
 
     def _stand_on(self, parent: str) -> None:
         known = self._is(parent)
+        if known is _Is.PERSISTENT:
+            return
         if known is _Is.EPHEMERAL:
             raise _Never(f"{parent} is ephemeral and can have no children")
         if known is _Is.GONE:
             self.plan.made[parent] = ""
-        elif known is not _Is.PERSISTENT:
+        else:
             self.plan.persistent.append(parent)
             if known is None:
                 self.plan.ground.append(parent)

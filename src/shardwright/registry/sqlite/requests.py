@@ -1,11 +1,12 @@
 """What is said to the clerk, and what the clerk says to the owner."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
 from ..driver import Session
+from ..tree import Node
 from ..writes import Outcome
 from .file import File, News
 from .plan import Plan
@@ -26,13 +27,30 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class Follow:
+    """A mirror to be read whole: `learn` is told all that stands at its root and below, before the news. If
+    it cannot be read nobody is told: the connection is gone, and with the next one all are read anew."""
+
+    root: str
+    learn: Callable[[dict[str, Node]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Nodes to be read: the answer is told after the news, so that no mirror is older than it."""
+
+    paths: Sequence[str]
+    answer: Callable[[dict[str, Node | None]], None]
+    failed: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
-    """Something to ask of the file. `ask` gives the note that takes the answer to the owner."""
+    """Something else to ask of the file, answered after the news. `ask` gives the note that takes the answer
+    to the owner."""
 
     ask: Callable[[File], Note]
     failed: Callable[[str], None]
-    first: bool = False
-    """Whether the answer must be told before the news; or else after, so that no mirror is older than it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +80,7 @@ class Stop:
     """Leave."""
 
 
-Request = Commit | Question | Died | Anew | Broke | Stop
+Request = Commit | Follow | Read | Question | Died | Anew | Broke | Stop
 
 
 class Mail(Protocol):
