@@ -202,7 +202,8 @@ def check(world: World) -> None:
         if not world.stepped:
             everything_runs(world, view, story)
     nothing_is_left(world, story)
-    if world.steady and not world.java_runs:
+    # Where an operator took away what was put up, only the shard's owner knows of it, by the cursor.
+    if world.steady and not world.java_runs and set(owners.values()) <= set(server.workers(view)):
         everything_was_rescued(world, story)
 
 

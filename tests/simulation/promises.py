@@ -81,14 +81,15 @@ class Watch:
         leader: Node | None,
         owners: dict[int, str],
     ) -> None:
-        who = self.world.who(session)
-        if who is None:
-            return  # an operator, or a Java member: they do as they like
-        self._only_the_dead_are_rescued(session, writes, before)
         for write in writes:
             if isinstance(write, Put | Create) and write.path.endswith("/called"):
                 self._call_told(write.path, *json.loads(write.data))
-            elif isinstance(write, Put | Create) and write.path.startswith(f"{OWN}/cursor/"):
+        who = self.world.who(session)
+        if who is None:
+            return  # an operator, or a Java member: they do as they like; or one that has died since it sent this
+        self._only_the_dead_are_rescued(session, writes, before)
+        for write in writes:
+            if isinstance(write, Put | Create) and write.path.startswith(f"{OWN}/cursor/"):
                 self._cursor_moved(int(write.path.rpartition("/")[2]), claim.read(write.data))
             elif isinstance(write, Delete) and write.path.startswith(f"{OWN}/watched/draining/"):
                 self.world.seen["left in order"] += 1
