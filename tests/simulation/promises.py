@@ -86,7 +86,7 @@ class Watch:
                 self._call_told(write.path, *json.loads(write.data))
         who = self.world.who(session)
         if who is None:
-            return  # an operator or a Java member, who do as they like, or one that has died since it sent this
+            return  # an operator or a Java member, who do as they like, or one that has died since
         self._only_the_dead_are_rescued(session, writes, before)
         for write in writes:
             if isinstance(write, Put | Create) and write.path.startswith(f"{OWN}/cursor/"):
