@@ -6,13 +6,17 @@ WORKERS := $(shell echo $$((2 * $$(nproc))))
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test soak interop simulate bench format lock
+.PHONY: help setup demo check test soak interop simulate bench format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: ## virtual environment, pinned tools, a ZooKeeper for the tests
 	@scripts/setup python zookeeper compiler
+
+demo: ## three processes share a job, and one is killed (REGISTRY=zookeeper, ARGS=--stay)
+	@scripts/setup python $(filter zookeeper,$(REGISTRY))
+	@$(BIN)/python -m demo --registry $(or $(REGISTRY),embedded) $(ARGS)
 
 check: ## formatting, lint, types, and the tests that need no server
 	@scripts/setup python

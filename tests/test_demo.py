@@ -1,0 +1,66 @@
+"""The demonstration, played as it is for a newcomer: on a terminal, off one, on both registries."""
+
+import os
+import pty
+import subprocess
+from contextlib import suppress
+
+import pytest
+
+from tests.faults.processes import ROOT
+
+#: What must have been seen in the end.
+ENDS_WELL = "0 were finished twice, 0 were lost"
+
+
+def play(*options: str) -> tuple[list[str], int]:
+    command = ["make", "--no-print-directory", "demo", *options]
+    played = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    return played.stdout.splitlines(), played.returncode
+
+
+def play_on_a_terminal() -> tuple[str, int]:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        ["make", "demo"],
+        cwd=ROOT,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+    ) as playing:
+        os.close(theirs)
+        seen = b""
+        with suppress(OSError):  # that is how the end of a terminal is told
+            while part := os.read(ours, 65536):
+                seen += part
+    os.close(ours)
+    return seen.decode(), playing.returncode
+
+
+@pytest.mark.slow
+def test_on_a_terminal_the_shards_of_the_one_that_is_killed_are_seen_to_go_on_elsewhere() -> None:
+    seen, code = play_on_a_terminal()
+    for part in ("index_photos", "killed: process", "taken over", "for the same fire", ENDS_WELL):
+        assert part in seen
+    assert code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.zookeeper
+def test_off_a_terminal_and_on_zookeeper_it_is_told_in_sentences() -> None:
+    lines, code = play("REGISTRY=zookeeper")
+    assert [line for line in lines if line.startswith("killed: process")]
+    assert [line for line in lines if "for the same fire" in line]
+    assert lines[-1] == ENDS_WELL
+    assert code == 0
+    assert not [line for line in lines if "\x1b" in line]
+
+
+def test_what_is_no_registry_is_refused_with_those_there_are() -> None:
+    asked = subprocess.run(
+        ["make", "demo", "REGISTRY=consul"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert asked.returncode == 2
+    assert "embedded" in asked.stderr
+    assert "zookeeper" in asked.stderr
