@@ -39,7 +39,9 @@ def without_a_past(nodes: dict[str, Told]) -> View:
 
 def test_what_nobody_has_written_is_written_and_counts_from_when_we_came() -> None:
     view = without_a_past(dict(LED))
-    assert list(gap.decide(view)) == [do(Create("~gap", replace(BEFORE, since=NOW, alone=NOW).text()))]
+    assert list(gap.decide(view)) == [
+        do(Create("~gap", replace(BEFORE, since=NOW, alone=NOW, born=NOW).text()))
+    ]
 
 
 def test_what_is_how_things_stand_is_left_alone() -> None:
@@ -157,7 +159,7 @@ def test_what_makes_no_sense_is_written_anew() -> None:
         assert gap.read(text) is None
         view = a_view({**LED, "~gap": (text, 5)}, now=T)
         came = replace(view, local=replace(view.local, since=NOW))
-        assert list(gap.decide(came)) == rewritten(replace(BEFORE, since=NOW, alone=NOW))
+        assert list(gap.decide(came)) == rewritten(replace(BEFORE, since=NOW, alone=NOW, born=NOW))
 
 
 def test_it_is_read_as_it_was_written() -> None:

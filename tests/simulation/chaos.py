@@ -202,6 +202,7 @@ def check(world: World) -> None:
         if not world.stepped:
             everything_runs(world, view, story)
     nothing_is_left(world, story)
+    world.books.check(story)
     # Where an operator took away what was put up, only the shard's owner knows of it, by the cursor.
     if world.steady and not world.java_runs and set(owners.values()) <= set(server.workers(view)):
         everything_was_rescued(world, story)

@@ -13,6 +13,7 @@ from types import ModuleType
 from shardwright import coordination
 from shardwright.coordination import (
     barrier,
+    claim,
     due,
     failover,
     group,
@@ -172,6 +173,14 @@ class EffectBeforeClaim(Member):
         super()._perform(step)
 
 
+class KeptAtOnce(Member):
+    """Does not wait for the history to have written anything."""
+
+    def _tell(self, item: int, cursor: claim.Cursor) -> None:
+        super()._tell(item, cursor)
+        self.kept(item, cursor.made, cursor.told)
+
+
 class SameNameAgain(Member):
     """Comes back from a lost session as who it was before."""
 
@@ -269,5 +278,9 @@ BUGS: dict[str, Bug] = {
     "a place of a group is given back by whoever accounts for a run": Bug(
         instead=((group, "give_back", _give_any_back),)
     ),
+    "fires that are passed over are not told of": Bug(
+        instead=((due, "passed", lambda view, item, fire: ()),)
+    ),
+    "the history is taken to have what it was only told": Bug(member=KeptAtOnce),
     "a fire starts under a Java leader's flag": Bug(instead=((sharding, "settled", _always),), java=True),
 }

@@ -23,6 +23,7 @@ from shardwright.registry import Create, Delete, Put, State
 from shardwright.registry.memory import MemoryRegistry
 from shardwright.runtime.member import Member
 
+from .books import Books
 from .java import JavaMember
 from .promises import Observed, Watch
 
@@ -113,6 +114,7 @@ class World:
         self.called: set[tuple[str, str]] = set()
         """Which hooks have been called for which fires, and it was told."""
         self.watch = self.store.watch = Watch(self)
+        self.books = Books(self, seed)
 
     # -- what happens -------------------------------------------------------------------------------
 
@@ -136,6 +138,7 @@ class World:
             supersede=lambda item, attempt: self._cancel(process, item, attempt, SUPERSEDED),
             call=lambda round_, fire: self._call(process, round_, fire),
             hooks=self.hooks,
+            account=lambda made, item, entries: self.books.tell(process, made, item, entries),
             decide=self.decide,
             chance=random.Random(self.random.random()),
         )

@@ -16,12 +16,16 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain
 
-from . import execution, group, instance, milestone, timekeeping
+from ..outcomes import CUT_SHORT
+from . import account, execution, group, instance, milestone, timekeeping
 from .step import Claim, Create, Forbid, Look, Put, Require, Reread, Saved, Start, Step, Write, do, portions
 from .view import Source, View, once
 
 #: Cursors up to this length are taken apart once; longer ones have a checkpoint that nobody wants to keep.
-_SHORT = 1024
+_SHORT = 2048
+
+#: Why a run that was cut short is the end of its fire.
+NOT_AGAIN = "it was told to stop, and the job does not want it to be run again"
 
 #: How often a cursor is read again that says its shard runs where no mark does.
 ASK_AGAIN = 1.0
@@ -62,6 +66,10 @@ class Cursor:
     checkpoint: str | None = None
     asked: int = 0
     """The last request to fire that the shard has run for."""
+    told: int = 0
+    """How many entries of its account there have been."""
+    tail: tuple[account.Entry, ...] = ()
+    """Those of them that the history may not have yet."""
 
     def text(self) -> str:
         told = {
@@ -73,6 +81,8 @@ class Cursor:
             "ended": self.ended.isoformat() if self.ended is not None else None,
             "checkpoint": self.checkpoint,
             "asked": self.asked or None,
+            "told": self.told or None,
+            "tail": [entry.told() for entry in self.tail] or None,
         }
         return json.dumps({key: value for key, value in told.items() if value not in (None, "")})
 
@@ -100,6 +110,8 @@ def _read(text: str) -> Cursor:
             _moment(told.get("ended")),
             None if checkpoint is None else str(checkpoint),
             int(told.get("asked", 0)),
+            int(told.get("told", 0)),
+            account.read(told.get("tail", [])),
         )
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return Cursor()
@@ -160,8 +172,13 @@ def attempt(view: View, item: int) -> str:
     return str(0 if found is None else found.version + 1)
 
 
-def put(view: View, item: int, new: Cursor) -> Write:
+def put(view: View, item: int, new: Cursor, *entries: account.Entry) -> Write:
+    """Move a cursor, and say what it leaves behind."""
     found = view.cursors.node(item)
+    if view.local.kept is not None:
+        left = account.trimmed(new.tail, view.local.kept.get(item, (0, 0)), new.made)
+        tail, told = account.added(left, new.told, entries)
+        new = replace(new, tail=tail, told=told)
     return Create(node(item), new.text()) if found is None else Put(node(item), new.text(), found.version)
 
 
@@ -176,6 +193,8 @@ class Fire:
     tries: int = 1
     asked: int | None = None
     """The request it answers, if it does."""
+    passed: tuple[account.Passed, ...] = ()
+    """The fires that it goes past."""
 
 
 def unmoved(view: View, item: int) -> Write:
@@ -223,8 +242,28 @@ def _claiming(view: View, fire: Fire, place: str) -> Iterator[Write]:
     if fire.item not in view.local.runs:  # else its mark stands for both
         yield from execution.begin(view, [fire.item])
     claimed = replace(now, at=fire.at or now.at, run=tenure, began=view.now, asked=fire.asked or now.asked)
-    yield put(view, fire.item, claimed)
+    yield put(view, fire.item, claimed, *_left(view, now), *fire.passed)
     yield from milestone.marks(view, milestone.STARTED, fire.item, fire.fire)
+
+
+def _left(view: View, now: Cursor) -> Iterator[account.Ran]:
+    """The run before, where the cursor still tells of it: its runner died, or it goes on beside this one."""
+    if now.run is not None and now.run.by != instance.NOBODY:
+        yield _ran(view, now, "" if now.run.by == view.me else account.LOST)
+
+
+def left_to_java(view: View, now: Cursor, run: Tenure | None) -> Iterator[account.Ran]:
+    """The run that a cursor told of, and tells of no more: a Java member had the shard."""
+    if now.run is not None and run is None:
+        yield _ran(view, now, account.LOST, "a Java member had the shard")
+
+
+def _ran(view: View, now: Cursor, outcome: str, why: str = "") -> account.Ran:
+    """What there is to say of the run that a cursor tells of."""
+    run = now.run
+    assert run is not None
+    ended = view.now if outcome else None
+    return account.Ran(run.fire, outcome, run.by, run.attempt, run.source, run.tries, now.began, ended, why)
 
 
 def still_ours(view: View, item: int) -> bool:
@@ -252,12 +291,18 @@ def save(view: View) -> Iterator[Step]:
         yield do(*chain.from_iterable(part.values()), then=Saved(tuple((item, texts[item]) for item in part)))
 
 
-def end(view: View, item: int, outcome: str, at: datetime | None) -> Iterator[Write]:
-    """The run is over: write how it ended, and take its mark away."""
+def end(
+    view: View, item: int, outcome: str, at: datetime | None, passed: Iterable[account.Passed] = ()
+) -> Iterator[Write]:
+    """The run is over: write how it ended, and which fires fell into it that are not made good; take its mark
+    away."""
     now = cursor(view, item)
     checkpoint = _checkpoint(view, item)
     fire = now.run.fire if now.run is not None else ""
-    yield put(view, item, replace(now, at=at, run=None, last=outcome, ended=view.now, checkpoint=checkpoint))
+    over = replace(now, at=at, run=None, last=outcome, ended=view.now, checkpoint=checkpoint)
+    why = NOT_AGAIN if outcome == CUT_SHORT else ""
+    ran = [_ran(view, now, outcome, why)] if now.run is not None else []
+    yield put(view, item, over, *ran, *passed)
     yield from _give_place_back(view, item)
     yield from execution.end(view, [item])
     yield from milestone.marks(view, milestone.COMPLETED, item, fire)
@@ -268,7 +313,8 @@ def leave(view: View, item: int) -> Iterator[Write]:
     now = cursor(view, item)
     assert now.run is not None
     nobody = replace(now.run, by=instance.NOBODY, place="")
-    yield put(view, item, replace(now, run=nobody, checkpoint=_checkpoint(view, item)))
+    left = replace(now, run=nobody, checkpoint=_checkpoint(view, item))
+    yield put(view, item, left, _ran(view, now, CUT_SHORT))
     yield from _give_place_back(view, item)
 
 
@@ -287,5 +333,6 @@ def _checkpoint(view: View, item: int) -> str | None:
 def give_up(view: View, item: int, why: str) -> Iterator[Write]:
     """Account for a run whose end nobody will tell."""
     now = cursor(view, item)
-    yield put(view, item, replace(now, run=None, last=why))
+    run = [_ran(view, now, account.LOST, why)] if now.run is not None else []
+    yield put(view, item, replace(now, run=None, last=why), *run)
     yield from _give_place_back(view, item)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ..schedule import Schedule
-from . import claim, gap, instance, overlap
+from . import account, claim, gap, instance, overlap
 from .step import Look
 from .view import LONG_AGO, Source, View
 
@@ -179,7 +179,79 @@ def after_run(view: View, item: int) -> datetime | None:
 
 def claimed(view: View, item: int, fire: datetime) -> claim.Fire:
     """What is claimed for a fire of the calendar."""
-    return claim.Fire(item, fire.isoformat(), why(view, item, fire), fire)
+    return claim.Fire(item, fire.isoformat(), why(view, item, fire), fire, passed=passed(view, item, fire))
+
+
+#: Why fires were not to run.
+NOT_THEN = "the shard was disabled or not there, nobody was allowed to work, or the schedule was another one"
+NOBODY = "nobody was there to run it"
+JAVA = "Java members were in the job, and keep no account"
+TOO_OLD = "it was too old to be made up for"
+TOO_MANY = "there were more than are made up for"
+TOOK_LONGER = "the run before it took longer"
+
+
+def passed(view: View, item: int, fire: datetime) -> tuple[account.Passed, ...]:
+    """What becomes of the fires between the last one that a shard has come to and the one it comes to now."""
+    at = claim.cursor(view, item).at
+    found = gap.known(view)
+    if view.local.kept is None or view.schedule is None or found is None:
+        return ()
+    name = f"due.passed {at} {found.counts_from(item)} {came(view, item)} {fire}"
+    if name not in view.answers:  # most shards have come equally far
+        view.answers[name] = tuple(_passed(view, item, at or found.born, fire))
+    return view.answers[name]  # type: ignore[return-value]
+
+
+def _passed(view: View, item: int, since: datetime, fire: datetime) -> Iterator[account.Passed]:
+    assert view.schedule is not None
+    following = view.schedule.next(since)
+    if following is None or following.astimezone(UTC) >= fire:
+        return
+    for until, how, reason in _stretches(view, item, fire):
+        end = min(until, fire - timedelta(microseconds=1))
+        last = last_fires(view.schedule, end, 1, since) if end > since else []
+        if last:
+            yield account.Passed(since, last[0], how, reason, timetable(view))
+        since = max(since, end)
+
+
+def _stretches(view: View, item: int, fire: datetime) -> Iterator[tuple[datetime, str, str]]:
+    """Up to when what became of a shard's fires, and why."""
+    found = gap.known(view)
+    assert found is not None
+    yield found.counts_from(item), account.SKIPPED, NOT_THEN
+    there = came(view, item)
+    if not makes_up(view):
+        yield there, account.SKIPPED, NOBODY
+    else:
+        yield found.alone, account.UNKNOWN, JAVA
+        if view.config.catch_up_max_age is not None:
+            yield min(there, view.now - view.config.catch_up_max_age), account.SKIPPED, TOO_OLD
+        if view.config.catch_up == "all":
+            yield there, account.SKIPPED, TOO_MANY
+    yield fire, account.MADE_GOOD, fire.isoformat()
+
+
+def timetable(view: View) -> tuple[str, ...]:
+    """The schedule by which fires are counted, in words that one can make it of."""
+    config = view.config
+    return config.cron or config.schedule or "", config.time_zone or "", config.dst or ""
+
+
+def fallen_into(view: View, item: int, at: datetime | None) -> Iterator[account.Passed]:
+    """The fires that a shard's cursor goes past, up to this one, because its run took longer."""
+    since = claim.cursor(view, item).at
+    if at is not None and since is not None and at > since:
+        yield account.Passed(since, at, account.SKIPPED, TOOK_LONGER, timetable(view))
+
+
+def had_by_java(view: View, at: datetime | None, until: datetime | None) -> Iterator[account.Passed]:
+    """The fires that a shard had while it was a Java member's."""
+    found = gap.known(view)
+    since = at or (found.born if found is not None else None)
+    if since is not None and until is not None and until > since:
+        yield account.Passed(since, until, account.UNKNOWN, JAVA, timetable(view))
 
 
 def why(view: View, item: int, fire: datetime) -> Source:

@@ -31,7 +31,8 @@ def _end(view: View, item: int) -> Iterator[Write]:
     if outcome == CUT_SHORT and failover.wanted(view):
         yield from failover.put_back(view, item)
     else:
-        yield from claim.end(view, item, outcome, due.after_run(view, item))
+        at = due.after_run(view, item)
+        yield from claim.end(view, item, outcome, at, due.fallen_into(view, item, at))
         yield from failover.finished(view, item)
     yield from hand_over(view, item)
 

@@ -42,6 +42,8 @@ class Gap:
     alone: datetime = LONG_AGO
     """Since when no Java member is there."""
     births: tuple[Birth, ...] = ()
+    born: datetime = LONG_AGO
+    """Since when there is an account of the job's fires."""
 
     def text(self) -> str:
         births = [[first, last, at.isoformat()] for first, last, at in self.births]
@@ -54,6 +56,7 @@ class Gap:
             "since": self.since.isoformat(),
             "alone": self.alone.isoformat(),
             "births": births,
+            "born": self.born.isoformat(),
         }
         return json.dumps(told)
 
@@ -86,6 +89,7 @@ def read(text: str) -> Gap | None:
             _moment(told["since"]),
             _moment(told["alone"]),
             tuple((int(first), int(last), _moment(at)) for first, last, at in told["births"]),
+            _moment(told.get("born", told["since"])),
         )
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
@@ -142,7 +146,8 @@ def blinking(view: View) -> list[str]:
 
 def first(view: View) -> Gap:
     """How things stand in a job that we have just begun."""
-    return Gap(timetable(view), len(view.items), since=view.local.since, alone=view.local.since)
+    since = view.local.since
+    return Gap(timetable(view), len(view.items), since=since, alone=since, born=since)
 
 
 def now(view: View) -> Gap:
@@ -151,12 +156,13 @@ def now(view: View) -> Gap:
     java = bool(instance.java_members(view)) or (before is not None and before.java and bool(blinking(view)))
     here = Gap(timetable(view), len(view.items), frozenset(off(view)), idle(view), java)
     if before is None:
-        return replace(here, since=view.local.since, alone=view.local.since)
+        return replace(here, since=view.local.since, alone=view.local.since, born=view.local.since)
     anew = before.schedule != here.schedule or (before.idle and not here.idle)
     # What lies in the future was written before the registry's clock was set back.
     since = view.now if anew else min(before.since, view.now)
     alone = view.now if before.java and not java else min(before.alone, view.now)
-    return replace(here, since=since, alone=alone, births=tuple(_births(view, before, here, since)))
+    births = tuple(_births(view, before, here, since))
+    return replace(here, since=since, alone=alone, births=births, born=min(before.born, view.now))
 
 
 def _births(view: View, before: Gap, here: Gap, since: datetime) -> Iterator[Birth]:

@@ -196,7 +196,9 @@ def settle_with_java(view: View, items: Iterable[int], now: Mapping[int, str]) -
         at = max((moment for moment in (known.at, fire) if moment is not None), default=None)
         run = known.run if known.run is not None and not instance.dead(view, known.run.by) else None
         if (known.at, known.run) != (at, run):
-            writes[item].append(claim.put(view, item, replace(known, at=at, run=run)))
+            left = claim.left_to_java(view, known, run)
+            went = due.had_by_java(view, known.at, at)
+            writes[item].append(claim.put(view, item, replace(known, at=at, run=run), *left, *went))
     return writes
 
 

@@ -194,6 +194,9 @@ class Local:
     hooks: Hooks = field(default_factory=Hooks)
     calls: Mapping[str, Call] = field(default_factory=dict)
     """The hooks being called here, by the round they are called for."""
+    kept: Mapping[int, tuple[int, int]] | None = None
+    """Of each shard, which making of the job, and up to which entry of its account, the history has; None
+    where we know of no history."""
 
 
 @dataclass(frozen=True, slots=True)

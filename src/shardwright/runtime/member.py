@@ -9,7 +9,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from .. import coordination
+from ..coordination import claim as claims
 from ..coordination import instance, leader, sharding
+from ..coordination.account import Entry
 from ..coordination.step import (
     Adopt,
     Called,
@@ -47,6 +49,7 @@ GROUPS = "~shardwright~groups"
 LONGEST_OUTCOME = 1000
 
 Work = Callable[[Claim, int], None]
+Account = Callable[[int, int, tuple[Entry, ...]], None]
 RunEffect = Start | Supersede | Go | CallHook | Forget | Saved | Called | Sure | Reread
 T = TypeVar("T")
 
@@ -59,6 +62,9 @@ class Member(Turns):
     claim went with our session, or we were ordered to stop; `supersede` for one that the next fire has come
     to, where the job wants that to end it. `call` is called to call a hook for a fire, and
     `called` must be when that is over.
+
+    `account` is told what became of fires: of which making of the job, of which shard, and what, maybe more
+    than once; `kept` must be called when the history has it, and all of that shard before it.
 
     `slots` says how many more shards could start at once.
 
@@ -76,6 +82,7 @@ class Member(Turns):
         supersede: Callable[[int, str], None] = lambda item, attempt: None,
         call: Callable[[str, str], None] = lambda round, fire: None,
         hooks: Hooks | None = None,
+        account: Account | None = None,
         kind: str = "",
         slots: Callable[[], int] = lambda: 1,
         wake: Callable[[], None] = lambda: None,
@@ -93,7 +100,7 @@ class Member(Turns):
         )
         self.config = config
         self.settings = config
-        self.local = Local(hooks=hooks or Hooks())
+        self.local = Local(hooks=hooks or Hooks(), kept=None if account is None else {})
         self.me = ""
         self.refused: str | None = None
         """Why we cannot be in the job at all."""
@@ -108,6 +115,9 @@ class Member(Turns):
         self._groups: dict[str, Tree] = {}
         self._be_in_group(config)
         self._asking: list[Callable[[View | None], bool]] = []
+        self._account = account or (lambda made, item, entries: None)
+        self._told: dict[int, tuple[int, int]] = {}
+        """Up to which entry of each shard's account the history was told."""
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -261,6 +271,21 @@ class Member(Turns):
     def _know(self, item: int, node: Node | None) -> None:
         self._cursors[item] = node
         self._learned[item] = self._registry.clock.boot()
+        if node is not None and self.local.kept is not None:
+            self._tell(item, claims.read(node.data))
+
+    def _tell(self, item: int, cursor: claims.Cursor) -> None:
+        """Have the history told what a cursor keeps for it, as far as it may not have been."""
+        made, number = self._told.get(item, (0, 0))
+        new = tuple(entry for entry in cursor.tail if made != cursor.made or entry.number > number)
+        if new:
+            self._told[item] = cursor.made, new[-1].number
+            self._account(cursor.made, item, new)
+
+    def kept(self, item: int, made: int, number: int) -> None:
+        """The history has what a shard's cursor told of it, up to an entry."""
+        if self.local.kept is not None:
+            self.local = replace(self.local, kept={**self.local.kept, item: (made, number)})
 
     def _stands(self, step: Step) -> bool:
         if not isinstance(step.then, Start) or not self._made_anew(step):
