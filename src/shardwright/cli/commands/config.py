@@ -1,0 +1,94 @@
+"""`shardwright config`: a job's settings."""
+
+from collections.abc import Iterable
+
+import click
+
+from ...errors import OperationError
+from ...ops import settings
+from ...ops.operator import Operator
+from ...ops.settings import Change
+from ..blocks import Facts, Words, said
+from ..call import About, call, examples
+from ..completion import job_names
+from ..doing import show_done
+
+
+@click.group("config", epilog=examples("shardwright config set reindex shards=8 failover=true"))
+def config_command() -> None:
+    """Show, compare and change a job's settings."""
+
+
+@config_command.command(
+    "get",
+    cls=About,
+    epilog=examples("shardwright config get reindex", "shardwright config get reindex cron shards"),
+)
+@click.argument("name", shell_complete=job_names)
+@click.argument("chosen", nargs=-1, metavar="[SETTING]...")
+@click.pass_context
+def get(context: click.Context, name: str, chosen: tuple[str, ...]) -> None:
+    """Show a job's settings, all of them or some. Secrets are masked."""
+    with call(context).registry() as registry:
+        found = settings.get(registry, name)
+    shown = found.config.masked()
+    for each in chosen:
+        if each not in shown:
+            raise OperationError(f"there is no setting {each!r}; there are: {', '.join(shown)}")
+    some = {each: shown[each] for each in chosen or shown}
+    document = {"job": name, "version": found.version, "config": some}
+    call(context).show(document, lambda: [Facts({each: said(value) for each, value in some.items()})])
+
+
+@config_command.command(
+    "diff", cls=About, epilog=examples("shardwright config diff reindex shards=8 'cron=0 0 3 * * ?'")
+)
+@click.argument("name", shell_complete=job_names)
+@click.argument("changes", nargs=-1, required=True, metavar="SETTING=VALUE...")
+@click.pass_context
+def diff(context: click.Context, name: str, changes: tuple[str, ...]) -> None:
+    """Tell what would change, and change nothing. What cannot be is refused, as `set` does."""
+    texts = _taken_apart(changes)
+    with call(context).registry() as registry:
+        wanted = settings.spelled(texts, settings.get(registry, name).config)
+        found = settings.diff(registry, name, wanted)
+    document = {"job": name, "changes": [each.as_json() for each in found]}
+    call(context).show(document, lambda: [Words(_sentences(found))])
+
+
+@config_command.command(
+    "set",
+    cls=About,
+    epilog=examples(
+        "shardwright config set reindex shards=8 failover=true",
+        "shardwright config set reindex 'cron=0 0 3 * * ?' timeout=10m",
+        "shardwright config set ping props.http.uri=https://example.org/ping",
+    ),
+)
+@click.argument("name", shell_complete=job_names)
+@click.argument("changes", nargs=-1, required=True, metavar="SETTING=VALUE...")
+@click.pass_context
+def set_(context: click.Context, name: str, changes: tuple[str, ...]) -> None:
+    """Change a job's settings. All of its processes take them up at once. What cannot be is refused, and then
+    nothing is changed."""
+    texts = _taken_apart(changes)
+    with call(context).registry() as registry:
+        wanted = settings.spelled(texts, settings.get(registry, name).config)
+        done = Operator(registry).update(name, wanted)
+    show_done(context, done)
+
+
+def _taken_apart(changes: Iterable[str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for change in changes:
+        setting, equals, value = change.partition("=")
+        if not (setting and equals):
+            raise click.UsageError(f"{change.partition('=')[0]!r}: write a change as setting=value")
+        if setting in texts:
+            raise click.UsageError(f"{setting!r} is there twice")
+        texts[setting] = value
+    return texts
+
+
+def _sentences(changes: Iterable[Change]) -> str:
+    return "\n".join(each.sentence() for each in changes) or "Nothing would change."

@@ -1,0 +1,137 @@
+"""The commands there are, each loaded when it is called, so that help and completion stay quick; and what
+becomes of errors: a sentence on standard error, and an exit code.
+"""
+
+import importlib
+import io
+import sys
+
+import click
+from click.shell_completion import CompletionItem
+
+from .. import __version__
+from ..errors import RegistryError, RegistryUrlError, ShardwrightError
+from .call import FAILED, NO_REGISTRY, REGISTRY, WRONG_USAGE
+
+#: The commands by the titles of the help: what each does, and the file below `commands` that it lives in.
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Running": {
+        "run": ("Run a scheduler and its jobs.", "run"),
+        "next": ("Tell when a schedule fires, and what to know about it.", "next"),
+    },
+    "Looking": {
+        "watch": ("Watch jobs and shards, live.", "watch"),
+        "jobs": ("List the jobs.", "jobs"),
+        "job": ("Show one job: its members, servers, shards and settings.", "jobs"),
+        "shards": ("Show who owns and who runs the shards of a job.", "shards"),
+        "servers": ("List the servers, or the jobs of one.", "servers"),
+        "leader": ("Tell who leads a job.", "leader"),
+        "preview": ("Tell which shards would move, and move none.", "preview"),
+        "dump": ("Print a job's nodes, with addresses masked.", "dump"),
+    },
+    "Steering": {
+        "trigger": ("Have a job fire now.", "trigger"),
+        "enable": ("Let a job, a server or a shard work again.", "state"),
+        "disable": ("Let a job, a server or a shard rest.", "state"),
+        "config": ("Show, compare and change a job's settings.", "config"),
+        "drain": ("Have a process give its shards of a job away.", "drain"),
+        "shutdown": ("Order processes to leave a job.", "ending"),
+        "remove": ("Remove a job, or a server that is gone.", "ending"),
+        "doctor": ("Look for trouble, explain it, and repair it.", "doctor"),
+    },
+    "Recipes": {
+        "master": ("Show and choose the masters of services.", "master"),
+        "slices": ("Show who has which slice of a dynamic sharding.", "slices"),
+    },
+}
+
+HELP = """Elastic, sharded, fail-safe scheduled jobs: run them, look at them, steer them.
+
+The registry is the one named by --registry, by SHARDWRIGHT_REGISTRY, or by the nearest shardwright.toml in
+this folder or above, which says registry = "zookeeper://zk1,zk2/prod"; otherwise it is the file that a
+scheduler makes in this folder.
+"""
+
+EPILOG = """\b
+Exit codes:
+  0  done, or all is well
+  1  it failed, was refused, or there is trouble
+  2  wrong usage: what to write instead is said
+  3  the registry cannot be reached
+
+\b
+Completion, for bash (zsh and fish alike):
+  eval "$(_SHARDWRIGHT_COMPLETE=bash_source shardwright)"
+"""
+
+
+class Commands(click.Group):
+    """The commands of the table."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for section in COMMANDS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for section in COMMANDS.values():
+            if cmd_name in section:
+                module = importlib.import_module(f".commands.{section[cmd_name][1]}", __package__)
+                command = vars(module)[f"{cmd_name}_command"]
+                assert isinstance(command, click.Command)
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, self.list_commands(ctx)))
+        for title, section in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:{width}}", does) for name, (does, _) in section.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = [
+            CompletionItem(name, help=does)
+            for section in COMMANDS.values()
+            for name, (does, _) in section.items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def invoke(self, ctx: click.Context) -> object:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # a character that cannot be shown is no reason to fail
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            return super().invoke(ctx)
+        except (ShardwrightError, TimeoutError) as error:
+            raise _told(error) from error
+
+
+def _told(error: Exception) -> click.ClickException:
+    """An error as a sentence with an exit code. A wrong address is a matter of usage."""
+    if isinstance(error, RegistryUrlError):
+        return _Misaddressed(str(error))
+    if isinstance(error, RegistryError | TimeoutError):
+        return _Unanswered(str(error))
+    return _Refused(str(error))
+
+
+class _Refused(click.ClickException):
+    exit_code = FAILED
+
+
+class _Misaddressed(click.ClickException):
+    exit_code = WRONG_USAGE
+
+
+class _Unanswered(click.ClickException):
+    exit_code = NO_REGISTRY
+
+
+main = Commands(
+    "shardwright",
+    params=[REGISTRY],
+    help=HELP,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["--help", "-h"]},
+    no_args_is_help=True,
+)
+main = click.version_option(__version__, prog_name="shardwright")(main)

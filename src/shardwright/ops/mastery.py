@@ -1,0 +1,79 @@
+"""Mastery: who is the master of which service, who would be, and a master sent away by hand."""
+
+from dataclasses import dataclass
+
+from ..errors import OperationError
+from ..recipes import candidacy
+from ..registry import Registry
+from ..registry.tree import Mirror
+from ..registry.writes import check_path
+from . import looking, masters
+from .values import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Mastery(Shown):
+    """One service as its nodes tell it."""
+
+    service: str
+    """Its name and version, as `<service>:<version>`."""
+    master: str | None
+    """The master's address; None while there is none."""
+    token: int | None
+    """The number it is master under, which grows with every change."""
+    candidates: tuple[str, ...]
+    """The addresses of those who would be master, and of the master itself where it says so."""
+
+
+def listing(registry: Registry, *, root: str = candidacy.ROOT) -> tuple[Mastery, ...]:
+    """Every service that has a master or candidates, by its name."""
+    services, candidates = _trees(registry, root)
+    names = sorted({*services.children(""), *(each for each in candidates.children("") if ":" in each)})
+    found = (_mastery(each, services, candidates) for each in names)
+    return tuple(each for each in found if each.master is not None or each.candidates)
+
+
+def show(registry: Registry, service: str, *, root: str = candidacy.ROOT) -> Mastery:
+    """One service; one that nobody offers is refused."""
+    known = {each.service: each for each in listing(registry, root=root)}
+    if service not in known:
+        raise OperationError(f"nobody offers {service!r} below {root}{looking.nearest(service, list(known))}")
+    return known[service]
+
+
+def resign(registry: Registry, service: str, *, root: str = candidacy.ROOT) -> str:
+    """Have the master step down for another candidate, whose address is the answer; refused where there is
+    none, as the service would be left to whom it was taken from."""
+    found = show(registry, service, root=root)
+    if found.master is None:
+        raise OperationError(f"{service!r} has no master at the moment: one is being elected, try again")
+    others = [each for each in found.candidates if each != found.master]
+    if not others:
+        raise OperationError(
+            f"nobody but {found.master} would be the master of {service!r}: start another first"
+        )
+    # The one after it in the order of addresses, so that who resigns again and again comes to all.
+    heir = min((each for each in others if each > found.master), default=min(others))
+    masters.designate(registry, service, heir, root=root)
+    return heir
+
+
+def _trees(registry: Registry, root: str) -> tuple[Mirror, Mirror]:
+    looking.check_open(registry)
+    paths = [f"{root}/{candidacy.SERVICES}", f"{root}/{candidacy.CANDIDATES}"]
+    try:
+        check_path(paths[0])
+    except ValueError as error:
+        raise OperationError(str(error)) from None
+    found = looking.trees(registry, paths)
+    return found[paths[0]], found[paths[1]]
+
+
+def _mastery(service: str, services: Mirror, candidates: Mirror) -> Mastery:
+    held = services.node(service) if service in services else None
+    return Mastery(
+        service,
+        held.data if held is not None else None,
+        held.made if held is not None else None,
+        tuple(candidates.children(service)),
+    )

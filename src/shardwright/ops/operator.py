@@ -1,0 +1,244 @@
+"""The operator: everything that changes something, in one place, each change told to the audit.
+
+    operator = Operator(connect(url), who="ann")
+    operator.disable("reindex", server="10.0.0.7")
+
+A method looks, plans, and has all of it land in one commit, guarded by what it saw. What is refused raises an
+`OperationError`, and nothing was changed. `Done.changed` says what was; nothing where all was so already.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from ..coordination import server as coordinated
+from ..coordination import settings as agreed
+from ..errors import OperationError, RegistryError
+from ..jobs import JobConfig
+from ..registry import Landed, Put, Registry, Unknown
+from . import audit as audits
+from . import doctor, looking, removal, servers, settings, steering
+from .audit import Action, Audit
+from .looking import Sight
+from .steering import Plan
+from .values import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Shown):
+    """A change that was made."""
+
+    what: str
+    target: str
+    changed: tuple[str, ...]
+    """A sentence for each thing that is otherwise now; empty where nothing had to change."""
+
+
+class Operator:
+    """Somebody who changes things. The registry is theirs alone while they do."""
+
+    def __init__(self, registry: Registry, *, who: str | None = None, audit: Audit = audits.to_log) -> None:
+        looking.check_open(registry)
+        self.registry = registry
+        self.who = who or audits.somebody()
+        self._audit = audit
+
+    # -- settings -----------------------------------------------------------------------------------
+
+    def update(self, job: str, changes: Mapping[str, object], *, version: int | None = None) -> Done:
+        """Change some settings, by name; values as `JobConfig` takes them. With the version that they were
+        read at it is refused where somebody has changed them since."""
+        return self._change(
+            "update", job, lambda: self._update(job, lambda old: settings.after(old, changes), version)
+        )
+
+    def replace(self, job: str, config: JobConfig) -> Done:
+        """Put these settings in the place of those that are there, even where those make no sense."""
+        return self._change("replace", job, lambda: self._replace(job, config))
+
+    def remove(self, job: str, *, force: bool = False, patience: float = removal.PATIENCE) -> Done:
+        """Remove a job that nobody is in; by force also one that somebody is, who is ordered to stop."""
+        return self._change("remove", job, lambda: self._remove(job, force, patience))
+
+    # -- runs ---------------------------------------------------------------------------------------
+
+    def trigger(self, job: str, *, shards: Collection[int] | None = None) -> Done:
+        """Have a job fire now: every shard runs once as soon as it is free, or only these."""
+
+        def plan() -> Plan:
+            sight = looking.at(self.registry, job)
+            return steering.trigger(sight) if shards is None else steering.trigger_shards(sight, shards)
+
+        some = "" if shards is None else f", shards {', '.join(map(str, shards))}"
+        return self._change("trigger", f"{job}{some}", plan)
+
+    # -- letting work, and not ----------------------------------------------------------------------
+
+    def enable(self, job: str | None = None, *, server: str | None = None, shard: int | None = None) -> Done:
+        """Let a job work on all its servers or on one, all jobs on a server, or one shard of a job."""
+        return self._set("enable", coordinated.ENABLED, job, server, shard)
+
+    def disable(self, job: str | None = None, *, server: str | None = None, shard: int | None = None) -> Done:
+        """Stop a job from working on all its servers or on one, all jobs on a server, or one shard of a job.
+        What runs goes on to its end."""
+        return self._set("disable", coordinated.DISABLED, job, server, shard)
+
+    # -- having instances stop ----------------------------------------------------------------------
+
+    def shutdown(
+        self, job: str | None = None, *, server: str | None = None, instance: str | None = None
+    ) -> Done:
+        """Order instances to stop: all of a job, those on a server, or one by its id."""
+        target = _target(job, server=server, instance=instance)
+        return self._change("shutdown", target, lambda: self._shutdown(job, server, instance))
+
+    def remove_server(self, address: str, *, job: str | None = None) -> Done:
+        """Order the instances on a server to stop, and have its jobs, or this one, forget it."""
+
+        def plan() -> Plan:
+            there = self._on_server(job, address)
+            return steering.together(*(steering.remove_server(sight, address) for sight in there))
+
+        return self._change("remove server", _target(job, server=address), plan)
+
+    def drain(self, job: str, instance: str) -> Done:
+        """Give an instance nothing more, and let others take what it does not run: when `steering.drained`,
+        it can be shut down without anybody missing anything."""
+        target = _target(job, instance=instance)
+        return self._change("drain", target, lambda: steering.drain(looking.at(self.registry, job), instance))
+
+    def undrain(self, job: str, instance: str) -> Done:
+        """Let an instance work again that was drained."""
+        target = _target(job, instance=instance)
+        return self._change(
+            "undrain", target, lambda: steering.undrain(looking.at(self.registry, job), instance)
+        )
+
+    # -- mending ------------------------------------------------------------------------------------
+
+    def repair(self, finding: doctor.Finding) -> Done:
+        """Do about a finding what the doctor would; refused where things have changed since it looked."""
+        return self._change("repair", finding.where, lambda: doctor.treatment(finding))
+
+    # -- inside -------------------------------------------------------------------------------------
+
+    def _change(self, what: str, target: str, plan: Callable[[], Plan]) -> Done:
+        """Plan a change, make it, and tell how that went, whichever way."""
+        planned = Plan()
+        try:
+            planned = plan()
+            self._commit(planned, what, target)
+        except (OperationError, RegistryError, TimeoutError) as error:
+            self._tell(what, target, "", str(error))
+            raise
+        self._tell(what, target, "; ".join(planned.changed), audits.DONE)
+        return Done(what, target, planned.changed)
+
+    def _commit(self, plan: Plan, what: str, target: str) -> None:
+        if not plan.writes:
+            return
+        outcome = self.registry.wait(self.registry.commit(*dict.fromkeys(plan.writes)))
+        if isinstance(outcome, Unknown):
+            raise OperationError(
+                f"{what} {target}: nobody can say whether it was done: {outcome.why}; look before you try"
+            )
+        if not isinstance(outcome, Landed):
+            raise OperationError(
+                f"{what} {target}: nothing was changed: {outcome.why}; look again and try again"
+            )
+
+    def _tell(self, what: str, target: str, detail: str, outcome: str) -> None:
+        try:
+            self._audit(Action(self.registry.now(), self.who, what, target, detail, outcome))
+        except Exception as error:
+            # It is not ours, and whoever asked must know both.
+            raise OperationError(
+                f"{what} {target}: {outcome}, and the audit could not be told of it: {error!r}"
+            ) from error
+
+    def _update(self, job: str, change: Callable[[JobConfig], JobConfig], version: int | None = None) -> Plan:
+        sight = looking.at(self.registry, job)
+        before = settings.seen(sight)
+        if version not in (None, before.version):
+            raise OperationError(f"the settings of the job {job!r} were changed since they were read")
+        after = change(before.config)
+        said = tuple(each.sentence() for each in settings.changed(before.config, after))
+        if not said:
+            return Plan()
+        return Plan((Put(sight.at(agreed.NODE), settings.document(after), before.version),), said)
+
+    def _replace(self, job: str, config: JobConfig) -> Plan:
+        if config.name != job:
+            raise OperationError(f"these are the settings of a job {config.name!r}, and not of {job!r}")
+        sight = looking.at(self.registry, job)
+        if sight.config is not None:
+            return self._update(job, lambda old: config)
+        put = Put(sight.at(agreed.NODE), settings.document(config), sight.job.version(agreed.NODE))
+        return Plan((put,), ("settings that made no sense are replaced",))
+
+    def _remove(self, job: str, force: bool, patience: float) -> Plan:
+        sight = looking.at(self.registry, job)
+        plan = removal.remove(sight, force=force)
+        if not force or not (sight.members or sight.own.children("alive")):
+            return plan
+        self._commit(plan, "remove", job)
+        try:
+            self._commit(removal.rest(self.registry, sight, patience), "remove", job)
+        except (OperationError, RegistryError, TimeoutError) as error:
+            # The job is gone all the same; what is left of it does no harm.
+            return Plan(changed=(*plan.changed, f"our own nodes of it are left for the doctor: {error}"))
+        return Plan(changed=plan.changed)
+
+    def _set(self, what: str, state: str, job: str | None, server: str | None, shard: int | None) -> Done:
+        target = _target(job, server=server, shard=shard)
+        return self._change(what, target, lambda: self._set_plan(state, job, server, shard))
+
+    def _set_plan(self, state: str, job: str | None, server: str | None, shard: int | None) -> Plan:
+        if shard is not None:
+            if job is None or server is not None:
+                raise OperationError(
+                    "a shard is one of a job, on whichever server: name the job and the shard"
+                )
+            return steering.set_shard(looking.at(self.registry, job), state, shard)
+        if server is None:
+            sight = looking.at(self.registry, _named(job, "a job, a server, or both"))
+            return steering.set_all_servers(sight, state)
+        there = self._on_server(job, server, lambda sight: coordinated.node(server) in sight.job)
+        return steering.together(*(steering.set_server(sight, state, server) for sight in there))
+
+    def _shutdown(self, job: str | None, server: str | None, instance: str | None) -> Plan:
+        if instance is not None:
+            sight = looking.at(self.registry, _named(job, "the job that it is to stop"))
+            return steering.shutdown(sight, steering.one_instance(sight, instance))
+        if server is None:
+            sight = looking.at(self.registry, _named(job, "a job, a server, or both"))
+            steering.check_somebody(sight, "shut down")
+            return steering.shutdown(sight, sight.members)
+        there = self._on_server(job, server)
+        plan = steering.together(*(steering.shutdown(sight, servers.here(sight, server)) for sight in there))
+        if not plan.writes:
+            raise OperationError(f"no instance is on the server {server!r} that could be shut down")
+        return plan
+
+    def _on_server(
+        self, job: str | None, address: str, knows: Callable[[Sight], bool] | None = None
+    ) -> list[Sight]:
+        """The jobs that know a server: all of them, or this one, which must."""
+        names = looking.jobs(self.registry) if job is None else [looking.at(self.registry, job).name]
+        sights = looking.all_at(self.registry, names, own=False)
+        knows = knows or (lambda sight: servers.is_known(sight, address))
+        found = [sight for sight in sights if knows(sight)]
+        if not found:
+            raise OperationError(servers.unknown(address, sights, job))
+        return found
+
+
+def _named(job: str | None, what: str) -> str:
+    if job is None:
+        raise OperationError(f"name {what}")
+    return job
+
+
+def _target(job: str | None, **others: str | int | None) -> str:
+    """What a change is about, in a few words."""
+    said = [f"{name} {value}" for name, value in others.items() if value is not None]
+    return ", ".join([*([job] if job is not None else []), *said]) or "nothing"

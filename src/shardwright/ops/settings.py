@@ -1,0 +1,128 @@
+"""Settings: what a job's say, and what a change would make of them. Nothing is written here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+
+from .. import elasticjob
+from ..coordination import settings
+from ..errors import ConfigError, OperationError
+from ..jobs import ELASTICJOB, JobConfig
+from ..registry import Registry
+from . import looking
+from .looking import Sight
+from .values import Shown, plain
+
+#: How a text begins that sets one of the props: `props.http.uri`.
+PROP = "props."
+
+_TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_NAMES = {wire: name for name, wire in ELASTICJOB.items()} | {name: name for name in JobConfig.model_fields}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A job's settings as they are in the registry. The text may hold secrets; `config.masked()` shows
+    none."""
+
+    job: str
+    config: JobConfig
+    text: str = field(repr=False)
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Shown):
+    """One setting that is, or would be, another one; secrets masked."""
+
+    setting: str
+    old: object
+    new: object
+
+    def sentence(self) -> str:
+        return f"{self.setting}: {_said(self.old)} -> {_said(self.new)}"
+
+
+def get(registry: Registry, job: str) -> Settings:
+    """A job's settings; refused where they make no sense, with what is wrong with them."""
+    return seen(looking.at(registry, job))
+
+
+def seen(sight: Sight) -> Settings:
+    node = sight.job.node(settings.NODE) if settings.NODE in sight.job else None
+    text, version = (node.data, node.version) if node is not None else ("", 0)
+    return Settings(sight.name, sight.settings, text, version)
+
+
+def diff(registry: Registry, job: str, changes: Mapping[str, object]) -> tuple[Change, ...]:
+    """What these changes would do, by name; refused as the change itself would be."""
+    before = get(registry, job).config
+    return changed(before, after(before, changes))
+
+
+def changed(before: JobConfig, after: JobConfig) -> tuple[Change, ...]:
+    """Which settings differ, in the order in which they are documented."""
+    old, new, values = before.masked(), after.masked(), dict(after)
+    names = [name for name, value in before if value != values[name]]
+    return tuple(Change(name, plain(old[name]), plain(new[name])) for name in names)
+
+
+def after(before: JobConfig, changes: Mapping[str, object]) -> JobConfig:
+    """The settings with these changes, all faults told at once. What Java members wrote that we do not know
+    stays as it is."""
+    if not changes:
+        raise OperationError(f"job {before.name!r}: there is nothing to change; name a setting and its value")
+    named = {_NAMES.get(name, name): value for name, value in changes.items()}
+    if len(named) < len(changes):
+        raise OperationError(f"job {before.name!r}: a setting is there twice, under both its names")
+    if named.get("name", before.name) != before.name:
+        raise OperationError(
+            f"job {before.name!r}: a job's name does not change; remove it and declare one with the new name"
+        )
+    try:
+        return before.replace(**named)
+    except ConfigError as error:
+        raise OperationError(str(error)) from None
+
+
+def document(config: JobConfig) -> str:
+    """The settings as they are written."""
+    try:
+        return elasticjob.write_config(config)
+    except ConfigError as error:
+        raise OperationError(str(error)) from None
+
+
+def spelled(texts: Mapping[str, str], config: JobConfig) -> dict[str, object]:
+    """Changes from texts, as people type them: `shards` `4`, `failover` `yes`, `listeners` `a,b`,
+    `props.http.uri` `https://…`. Nothing after `props.<key>` takes that one away."""
+    props = dict(config.props)
+    changes: dict[str, object] = {}
+    for name, text in texts.items():
+        key = name.removeprefix(PROP)
+        if key == name:
+            changes[name] = _value(_NAMES.get(name, name), text)
+            continue
+        changes["props"] = props
+        if text:
+            props[key] = text
+        else:
+            props.pop(key, None)
+    return changes
+
+
+def _value(setting: str, text: str) -> object:
+    """A text as the kind of value that a setting has; what it cannot be is told when it is checked."""
+    if setting == "listeners":
+        return tuple(word.strip() for word in text.split(",") if word.strip())
+    known = JobConfig.model_fields.get(setting)
+    kinds = {known.annotation, *get_args(known.annotation)} if known is not None else set()
+    if bool in kinds:
+        return _TRUTHS.get(text.strip().lower(), text)
+    if int in kinds and text.strip().lstrip("-").isdecimal():
+        return int(text)
+    return None if text == "" and type(None) in kinds else text
+
+
+def _said(value: object) -> str:
+    return "unset" if value is None else repr(value)

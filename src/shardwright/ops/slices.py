@@ -1,0 +1,48 @@
+"""Slices: who has which slice of a dynamic sharding, and who is there for one."""
+
+from dataclasses import dataclass
+
+from ..errors import OperationError
+from ..recipes import slicing
+from ..registry import Registry
+from ..registry.writes import check_path
+from . import looking
+from .values import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Slices(Shown):
+    """A dynamic sharding as its nodes tell it."""
+
+    name: str
+    epoch: int
+    """The number of the round that gave the slices out as they are; 0: none has."""
+    resharding: bool
+    """Whether a round is open: everybody pauses until it is closed."""
+    leader: str | None
+    holders: tuple[str | None, ...]
+    """Who has which slice, by its number."""
+    waiting: tuple[str, ...]
+    """The processes that are there and have none."""
+
+
+def show(registry: Registry, name: str) -> Slices:
+    """How a dynamic sharding stands; one that was never begun is refused."""
+    root = name if name.startswith("/") else f"/{name}"
+    try:
+        check_path(root)
+    except ValueError as error:
+        raise OperationError(str(error)) from None
+    tree = looking.trees(registry, [root])[root]
+    if slicing.WARRANT not in tree and slicing.INSTANCES not in tree:
+        raise OperationError(f"there is no dynamic sharding {name!r}: no process has begun one at {root}")
+    view = slicing.View(tree, "", "", 0.0)
+    holders = slicing.shared_out(view)
+    return Slices(
+        name,
+        slicing.last_round(view),
+        slicing.is_open(view),
+        tree.get(slicing.LEADER),
+        tuple(holders),
+        tuple(each for each in slicing.live(view) if each not in holders),
+    )

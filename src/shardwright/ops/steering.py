@@ -1,0 +1,220 @@
+"""Steering: which nodes a change writes, and by what it is guarded. Plans only: `operator` carries them out.
+
+Every effect is ElasticJob's own, so that Java members and ElasticJob's tools understand it:
+
+    enable, disable     servers/<address> of one job or of all, or sharding/<i>/disabled
+    trigger             trigger/<id> for every instance there; those from before go
+    shutdown            instances/<id> goes, which orders that instance to stop
+    remove a server     shutdown, and servers/<address> goes
+    remove a job        all of it goes, ours as well
+
+Ours alone, of which Java members know nothing: single shards are asked for by `~owed/<i>`, and an instance
+is drained by `~draining/<id>`, which lets it finish and gives it nothing more.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from ..coordination import execution, instance, leader, request, server, settings, sharding
+from ..errors import OperationError
+from ..registry import Create, Delete, Put, Registry, Require, Write
+from . import looking, servers, shards
+from .looking import Sight
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be written, and what that changes, a sentence for each."""
+
+    writes: tuple[Write, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
+def together(*plans: Plan) -> Plan:
+    """All of them in one commit."""
+    writes = tuple(write for plan in plans for write in plan.writes)
+    return Plan(writes, tuple(said for plan in plans for said in plan.changed))
+
+
+def still_there(sight: Sight) -> Write:
+    """A guard: nothing is made below a job that was removed meanwhile, or it would come back."""
+    return Require(sight.at(settings.NODE))
+
+
+# Asking for runs
+
+
+def trigger(sight: Sight) -> Plan:
+    """Have every instance fire now. Each shard runs once, as soon as it is free."""
+    check_somebody(sight, "asked to fire")
+    old = [Delete(sight.at(request.node(who))) for who in sight.job.children("trigger")]
+    here = [Require(sight.at(instance.node(who))) for who in sight.members]
+    new = [Create(sight.at(request.node(who))) for who in sight.members]
+    return Plan((*here, *old, *new), tuple(f"{who} was asked to fire" for who in sight.members))
+
+
+def trigger_shards(sight: Sight, items: Collection[int]) -> Plan:
+    """Have these shards run now, wherever they are; only members written in Python know how."""
+    check_somebody(sight, "asked to fire")
+    if not items:
+        raise OperationError(f"job {sight.name!r}: name the shards that are to run, or ask for all of them")
+    for item in items:
+        check_shard(sight, item)
+    return together(*(_ask_for(sight, item) for item in sorted(set(items))))
+
+
+def _ask_for(sight: Sight, item: int) -> Plan:
+    owner, node = sight.data(sharding.owner_node(item)), sight.at(request.owed_node(item))
+    if not instance.is_python(owner) or not sight.alive(owner):
+        raise OperationError(f"job {sight.name!r}: shard {item} belongs to {_unable(owner)}")
+    if execution.disabled_node(item) in sight.job:
+        raise OperationError(f"job {sight.name!r}: shard {item} is disabled; enable it first")
+    # A request is known by a commit's number: later than the last that was answered, before any to come.
+    cursor = sight.cursors.get(item)
+    asked = str(cursor.written if cursor is not None else sight.job.node(sharding.owner_node(item)).written)
+    guard = (
+        Require(sight.at(f"~~cursor/{item}"), cursor.version) if cursor is not None else still_there(sight)
+    )
+    known = request.owed_node(item)[1:] in sight.own
+    return Plan(
+        (guard, Put(node, asked) if known else Create(node, asked)), (f"shard {item} was asked to run",)
+    )
+
+
+def _unable(owner: str) -> str:
+    """Why somebody cannot be asked for a single shard."""
+    if not owner:
+        return "nobody yet: wait until it was shared out"
+    if instance.is_python(owner):
+        return f"{owner}, which is not there: wait until it was shared out anew"
+    return f"{owner}, a Java process, which can only be asked for all its shards"
+
+
+# Letting work, and not
+
+
+def set_all_servers(sight: Sight, state: str) -> Plan:
+    """Let all servers of a job work, or none."""
+    there = sight.job.children(server.ROOT)
+    if not there:
+        raise OperationError(f"job {sight.name!r}: it has no server yet that could be enabled or disabled")
+    return together(*(set_server(sight, state, address) for address in there))
+
+
+def set_server(sight: Sight, state: str, address: str) -> Plan:
+    """Let a server that a job knows work, or not."""
+    found = sight.job.node(server.node(address))
+    if found.data == state:
+        return Plan()
+    said = f"{address} is {state} for the job {sight.name!r}"
+    return Plan((Put(sight.at(server.node(address)), state, found.version),), (said,))
+
+
+def set_shard(sight: Sight, state: str, item: int) -> Plan:
+    """Leave a shard out, or take it in again."""
+    check_shard(sight, item)
+    node = execution.disabled_node(item)
+    off = node in sight.job
+    if off == (state == server.DISABLED):
+        return Plan()
+    write = Delete(sight.at(node)) if off else Create(sight.at(node))
+    return Plan((still_there(sight), write), (f"shard {item} of the job {sight.name!r} is {state}",))
+
+
+# Having instances stop
+
+
+def shutdown(sight: Sight, ids: Iterable[str]) -> Plan:
+    """Order these instances to stop: by taking their nodes away."""
+    found = list(ids)
+    said = tuple(f"{who} was ordered to stop the job {sight.name!r}" for who in found)
+    return Plan(tuple(Delete(sight.at(instance.node(who))) for who in found), said)
+
+
+def one_instance(sight: Sight, who: str) -> list[str]:
+    if who not in sight.members:
+        hint = looking.nearest(who, sight.members)
+        raise OperationError(f"no instance {who!r} is in the job {sight.name!r}{hint}")
+    return [who]
+
+
+def remove_server(sight: Sight, address: str) -> Plan:
+    """Order the instances there to stop, and forget the server."""
+    stop = shutdown(sight, servers.here(sight, address))
+    if server.node(address) not in sight.job:
+        return stop
+    gone = Delete(sight.at(server.node(address)), sight.job.version(server.node(address)))
+    return together(stop, Plan((gone,), (f"the job {sight.name!r} has forgotten the server {address}",)))
+
+
+def drain(sight: Sight, who: str) -> Plan:
+    """Let an instance finish what it runs, and give it nothing more; the others take what is idle."""
+    one_instance(sight, who)
+    if not instance.is_python(who):
+        raise OperationError(
+            f"{who!r} is a Java process, which cannot be drained; disable its server instead"
+        )
+    if sight.settings.static_sharding:
+        raise OperationError(
+            f"job {sight.name!r}: static_sharding leaves shards where they are, so {who!r} would keep its own"
+        )
+    if leader.is_java(sight.view()):
+        raise OperationError(
+            f"job {sight.name!r}: a Java process leads it, which would go on giving {who!r} shards; "
+            "disable its server instead"
+        )
+    if not [each for each in server.workers(sight.view()) if each != who]:
+        raise OperationError(
+            f"job {sight.name!r}: nobody but {who!r} may work, so nothing would run any more"
+        )
+    if f"draining/{who}" in sight.own:
+        return Plan()
+    node = sight.at(instance.draining_node(who))
+    guards = Require(sight.at(instance.node(who))), Require(sight.at(instance.alive_node(who)))
+    return Plan((*guards, Create(node)), (f"{who} is being drained of the job {sight.name!r}",))
+
+
+def undrain(sight: Sight, who: str) -> Plan:
+    one_instance(sight, who)
+    if f"draining/{who}" not in sight.own:
+        return Plan()
+    if sight.own.owner(f"draining/{who}"):
+        raise OperationError(f"{who!r} is leaving of itself, which only it can take back")
+    return Plan(
+        (Delete(sight.at(instance.draining_node(who))),),
+        (f"{who} may work for the job {sight.name!r} again",),
+    )
+
+
+def drained(registry: Registry, job: str, who: str) -> bool:
+    """Whether an instance owns and runs nothing of a job any more, or is not in it."""
+    sight = looking.at(registry, job)
+    owned = (sight.data(sharding.owner_node(item)) == who for item in sight.items)
+    runs = (shards.running_by(sight, item) == who for item in sight.items)
+    return who not in sight.members or not (any(owned) or any(runs))
+
+
+def wait_drained(registry: Registry, job: str, who: str, *, patience: float) -> None:
+    """Wait until it does not; a TimeoutError where that takes longer."""
+    sight = looking.at(registry, job)
+    looking.wait_until(
+        registry,
+        [sight.root, sight.own_root],
+        lambda: drained(registry, job, who),
+        patience,
+        f"{who} to have nothing of the job {job!r} any more",
+    )
+
+
+# What is refused
+
+
+def check_somebody(sight: Sight, what: str) -> None:
+    if not sight.members:
+        raise OperationError(f"nobody is in the job {sight.name!r}, so nobody can be {what}")
+
+
+def check_shard(sight: Sight, item: int) -> None:
+    total = sight.settings.shards
+    if isinstance(item, bool) or not isinstance(item, int) or not 0 <= item < total:
+        raise OperationError(f"the job {sight.name!r} has no shard {item!r}; it has 0 to {total - 1}")

@@ -1,0 +1,246 @@
+"""What `--json` answers with, command by command. A key more or less, or a value of another kind, is a change
+that other people's programs notice."""
+
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict
+
+
+class Document(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+# next
+
+
+class Caution(Document):
+    kind: Literal["never", "ignored", "some months", "gap", "overlap"]
+    text: str
+    at: AwareDatetime | None
+
+
+class Next(Document):
+    schedule: str
+    zone: str
+    words: str | None
+    fires: list[AwareDatetime]
+    cautions: list[Caution]
+
+
+# Jobs, shards, servers
+
+JobStatus = Literal["CRASHED", "DISABLED", "SHARDING_FLAG", "OK"]
+
+
+class Brief(Document):
+    name: str
+    status: JobStatus
+    shards: int | None
+    schedule: str
+    next_fires: list[AwareDatetime]
+    instances: int
+    description: str
+    trouble: str
+
+
+class Jobs(Document):
+    jobs: list[Brief]
+
+
+class Item(Document):
+    item: int
+    state: Literal["DISABLED", "RUNNING", "SHARDING_FLAG", "PENDING"]
+    owner: str
+    server: str
+    failover: bool
+    parameter: str
+    running_by: str
+    running_fire: str
+    running_since: AwareDatetime | None
+    attempt: int
+    last_fire: AwareDatetime | None
+    last_outcome: str
+    last_ended: AwareDatetime | None
+    next_owner: str
+
+
+class Shards(Document):
+    job: str
+    shards: list[Item]
+
+
+class Member(Document):
+    id: str
+    server: str
+    python: bool
+    alive: bool
+    draining: bool
+    leader: bool
+    enabled: bool
+    owns: int
+    runs: int
+
+
+class JobServer(Document):
+    address: str
+    state: str
+    instances: int
+
+
+class Job(Document):
+    brief: Brief
+    kind: str
+    config: dict[str, Any] | None
+    leader: str | None
+    members: list[Member]
+    servers: list[JobServer]
+    shards: list[Item]
+    draining: list[str]
+
+
+class Server(Document):
+    address: str
+    instances: int
+    jobs: list[str]
+    disabled: int
+
+
+class Servers(Document):
+    servers: list[Server]
+
+
+class ServerJob(Document):
+    job: str
+    status: Literal["OK", "DISABLED"]
+    instances: int
+
+
+class ServerJobs(Document):
+    server: str
+    jobs: list[ServerJob]
+
+
+class Leader(Document):
+    job: str
+    leader: str | None
+
+
+class Move(Document):
+    item: int
+    before: str
+    after: str
+    running: bool
+
+
+class Preview(Document):
+    job: str
+    what: str
+    moves: list[Move]
+    owners: dict[int, str]
+    counts: dict[str, int]
+    note: str
+
+
+class Dump(Document):
+    job: str
+    lines: list[str]
+
+
+class Statistics(Document):
+    jobs: int
+    by_status: dict[JobStatus, int]
+    servers: int
+    instances: int
+    shards: int
+    running: int
+
+
+class Watch(Document):
+    registry: str
+    at: AwareDatetime
+    statistics: Statistics
+    jobs: list[Brief]
+    shards: dict[str, list[Item]]
+
+
+# What was changed
+
+
+class Done(Document):
+    what: str
+    target: str
+    changed: list[str]
+
+
+class AllDone(Document):
+    done: list[Done]
+
+
+class Config(Document):
+    job: str
+    version: int
+    config: dict[str, Any]
+
+
+class Change(Document):
+    setting: str
+    old: Any
+    new: Any
+
+
+class Diff(Document):
+    job: str
+    changes: list[Change]
+
+
+class Finding(Document):
+    kind: str
+    severity: Literal["trouble", "notice"]
+    job: str
+    where: str
+    what: str
+    why: str
+    advice: str
+    repairable: bool
+
+
+class Cost(Document):
+    job: str
+    nodes: int
+    bytes: int
+
+
+class Doctor(Document):
+    healthy: bool
+    findings: list[Finding]
+    costs: list[Cost]
+    done: list[Done]
+    refused: list[str]
+
+
+# Recipes
+
+
+class Mastery(Document):
+    service: str
+    master: str | None
+    token: int | None
+    candidates: list[str]
+
+
+class Services(Document):
+    services: list[Mastery]
+
+
+class Designated(Document):
+    service: str
+    designated: str
+
+
+class Slices(Document):
+    name: str
+    epoch: int
+    resharding: bool
+    leader: str | None
+    holders: list[str | None]
+    waiting: list[str]
