@@ -330,3 +330,9 @@ def test_a_shard_that_is_handed_on_takes_the_run_along_that_it_owes() -> None:
 def test_a_request_that_finds_nothing_shared_out_yet_waits_for_it() -> None:
     nodes: dict[str, Told] = {**LED, f"trigger/{A}": ""}
     assert [each for each in firing.decide(a_view(nodes, now=T)) if isinstance(each, Step)] == []
+
+
+def test_a_request_waits_for_shards_that_still_belong_to_the_dead() -> None:
+    asked = {**LED, **owned("10.0.0.9@-@19-z", "10.0.0.9@-@19-z"), f"trigger/{A}": ""}
+    view = a_view(asked, now=NOW, cursors={0: cursor(), 1: cursor()})
+    assert list(trigger.decide(view, [])) == []

@@ -91,10 +91,15 @@ class Books:
                 begun.add(datetime.fromisoformat(entry.fire))
                 if ended(entry):
                     ends[datetime.fromisoformat(entry.fire)].append(entry.outcome)
+        again = {datetime.fromisoformat(wish) for shard, wish, _ in self._world.rerun if shard == item}
         going = datetime.fromisoformat(cursor.run.fire) if cursor.run and cursor.run.fire[0] != "#" else None
         for fire in fires(schedule, START, cursor.at):
             often = len(ends[fire])
-            fine = often == 1 or (often == 0 and (fire == going or (fire in begun and self._beside())))
+            fine = (
+                often == 1
+                or (often and fire in again)
+                or (often == 0 and (fire == going or (fire in begun and self._beside())))
+            )
             assert fine, f"shard {item}, {fire}: {ends[fire] or 'nothing'} in the books\n{story}"
 
     def _beside(self) -> bool:

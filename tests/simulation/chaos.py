@@ -201,6 +201,8 @@ def check(world: World) -> None:
         assert set(owners.values()) <= set(server.workers(view)), f"owned by the dead\n{story}"
         if not world.stepped:
             everything_runs(world, view, story)
+        if world.steady:
+            everything_asked_for_was_run(world, story)
     nothing_is_left(world, story)
     world.books.check(story)
     # Where an operator took away what was put up, only the shard's owner knows of it, by the cursor.
@@ -252,12 +254,20 @@ def nothing_is_left(world: World, story: str) -> None:
     assert not leftovers, f"left waiting: {leftovers}\n{story}"
     asked = [f"{ROOT}/trigger/{process.member.me}" for process in world.processes.values()]
     requests = [path for path in asked if path in world.store.nodes]
-    # A Java leader may never share out what an operator deleted: then a request waits for that.
-    shared_out = len(world.watch.owners()) == world.settings.shards
+    # A Java leader may never share out what an operator deleted, or the dead had: a request waits for that.
+    owners = world.watch.owners()
+    shared_out = len(owners) == world.settings.shards and set(owners.values()) <= set(world.members())
     assert not requests or not shared_out, f"asked to fire, and not done: {requests}\n{story}"
     alive = {process.registry._link.session for process in world.processes.values()}
     places = [path for path, node in world.store.nodes.items() if "latch/" in path and node.owner in alive]
     assert not places, f"left in line: {places}\n{story}"
+
+
+def everything_asked_for_was_run(world: World, story: str) -> None:
+    """Fires of the past that somebody asked for again; of shards that are no more, nobody runs them."""
+    run = {(each.claim.item, each.claim.fire, each.claim.tries) for each in world.started}
+    for wish in world.rerun:
+        assert wish in run, f"asked for again, and not run: {wish}\n{story}"
 
 
 def everything_was_rescued(world: World, story: str) -> None:

@@ -6,11 +6,11 @@ from typing import Protocol
 
 from shardwright import elasticjob
 from shardwright.clock import HandClock
-from shardwright.coordination import leader
+from shardwright.coordination import again, leader
 from shardwright.registry import Create, Delete, Put
 from shardwright.registry.memory import MemoryRegistry
 
-from .world import NONSENSE, ROOT, Process, World
+from .world import NONSENSE, RERUN, ROOT, Process, World
 
 Nemesis = Callable[[World, Process], None]
 
@@ -107,6 +107,20 @@ def trigger(world: World, process: Process) -> None:
     world.operator(Create(node))
 
 
+def rerun(world: World, process: Process) -> None:
+    """Ask for a fire of the past once more."""
+    past = [run.claim for run in world.started if not run.claim.fire.startswith("#")]
+    if not past or world.javas:
+        return
+    claim = world.random.choice(past)
+    node = f"/ns~shardwright/job/watched/{again.node(claim.item)[1:]}"
+    wish = (claim.fire, RERUN + len(world.rerun) * 10)
+    world.rerun.append((claim.item, *wish))
+    there = world.store.nodes.get(node)
+    told = again.text([*(again.read(there.data) if there is not None else ()), wish])
+    world.operator(Put(node, told) if there is not None else Create(node, told))
+
+
 def disable_shard(world: World, process: Process) -> None:
     """Disable a shard, or enable it again."""
     node = f"{ROOT}/sharding/{world.random.randrange(world.settings.shards)}/disabled"
@@ -187,7 +201,7 @@ USUAL: tuple[Nemesis, ...] = (
 )
 
 #: What happens now and then.
-RARE: tuple[Nemesis, ...] = (crash_all, stop, configure)
+RARE: tuple[Nemesis, ...] = (crash_all, stop, configure, rerun)
 
 
 def join(world: World) -> None:

@@ -36,6 +36,9 @@ NONSENSE = "cron: '* * *'\nshardingTotalCount: 0\n"
 #: How long a hook takes.
 HOOK = 0.3
 
+#: From which try on a run is one that somebody asked for again.
+RERUN = 1000
+
 
 @dataclass
 class Process:
@@ -90,6 +93,8 @@ class World:
         self.calls: list[tuple[float, str, str, str]] = []
         """Which hook was called when, by whom and for which fire."""
         self.finished: set[tuple[int, str, int]] = set()
+        self.rerun: list[tuple[int, str, int]] = []
+        """Which fires of the past were asked for again, of which shard, as which try."""
         self.orphaned: list[Claim] = []
         """What ran in processes that crashed."""
         self.log: list[str] = []
@@ -281,7 +286,8 @@ class World:
         key = (claim.item, claim.fire, claim.tries)
         if key in self._tries:
             self.object(f"started twice: {claim}")
-        if claim.tries > 1 and self.settings.delivery == "at_most_once":
+        self.seen["run once more"] += claim.tries >= RERUN
+        if 1 < claim.tries < RERUN and self.settings.delivery == "at_most_once":
             self.object(f"started again, although at most once was asked for: {claim}")
         self._tries.add(key)
         if not self._is_alive(process):

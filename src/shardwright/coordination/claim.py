@@ -243,7 +243,8 @@ def _claiming(view: View, fire: Fire, place: str) -> Iterator[Write]:
         yield from execution.begin(view, [fire.item])
     claimed = replace(now, at=fire.at or now.at, run=tenure, began=view.now, asked=fire.asked or now.asked)
     yield put(view, fire.item, claimed, *_left(view, now), *fire.passed)
-    yield from milestone.marks(view, milestone.STARTED, fire.item, fire.fire)
+    if not _is_past(now, fire.fire):
+        yield from milestone.marks(view, milestone.STARTED, fire.item, fire.fire)
 
 
 def _left(view: View, now: Cursor) -> Iterator[account.Ran]:
@@ -305,7 +306,13 @@ def end(
     yield put(view, item, over, *ran, *passed)
     yield from _give_place_back(view, item)
     yield from execution.end(view, [item])
-    yield from milestone.marks(view, milestone.COMPLETED, item, fire)
+    if not _is_past(now, fire):
+        yield from milestone.marks(view, milestone.COMPLETED, item, fire)
+
+
+def _is_past(now: Cursor, fire: str) -> bool:
+    """Whether a shard came to later fires already: nobody waits for this one."""
+    return fire[:1] not in ("", "#") and now.at is not None and datetime.fromisoformat(fire) < now.at
 
 
 def leave(view: View, item: int) -> Iterator[Write]:

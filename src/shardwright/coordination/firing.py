@@ -4,10 +4,11 @@ Each look answers the first question that is still open. Where the answer is "no
 the next change in the registry, or the next moment asked for, makes us look again.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from functools import partial
 
 from . import (
+    again,
     claim,
     due,
     execution,
@@ -22,7 +23,7 @@ from . import (
     timekeeping,
     trigger,
 )
-from .step import Look, Step
+from .step import Look, Step, Write
 from .view import View, once
 
 
@@ -46,6 +47,13 @@ def recall(view: View) -> None:
     must read was for nothing."""
     if open_to_fires(view):
         view.cursors.need(ours(view))
+
+
+def _proof(view: View, past: Collection[int], item: int) -> Iterator[Write]:
+    """What goes with the claim of a shard of ours."""
+    yield from misfire.proof(view, item)
+    if item in past:
+        yield from again.granted(view, item)
 
 
 def decide(view: View) -> Iterator[Step | Look]:
@@ -80,13 +88,17 @@ def fire(view: View) -> Generator[Step | Look, None, set[int] | None]:
     yield from overlap.supersede(view, busy, fires, come)
     yield from misfire.remember(view, [item for item in busy if item in fires])
     yield from claim.watch_unmarked(view, [item for item in busy if item in fires or trigger.asked(view)])
-    free = [item for item in free if not failover.owns(view, item)] + beside
+    idle = [item for item in free if not failover.owns(view, item)]
+    free = idle + beside
 
     begin = [due.claimed(view, item, fires[item]) for item in free if item in fires]
     begin += [misfire.owed(view, item) for item in misfire.left_by_java(view, free) if item not in fires]
+    taken = {each.item for each in begin}
+    past = again.wished(view, [item for item in idle if item not in taken])
+    begin += past.values()
     items = [each.item for each in begin]
     yield from misfire.owe(view, group.left_out(view, items))
     yield from group.stand_in_line(view, items)
-    yield from claim.start(view, begin, partial(misfire.proof, view))
+    yield from claim.start(view, begin, partial(_proof, view, past))
     yield from due.next_look(view)
     return {*items, *trigger.ready(view, mine)}

@@ -60,8 +60,9 @@ def mine(view: View) -> list[int]:
 
 
 def shared_out(view: View) -> bool:
-    """Whether every shard is somebody's."""
-    return len(owners(view)) == len(view.items)
+    """Whether every shard is somebody's who is there: else some may be ours next."""
+    found = owners(view)
+    return len(found) == len(view.items) and all(instance.node(who) in view.tree for who in found.values())
 
 
 def owned(view: View, item: int) -> Write:

@@ -8,7 +8,7 @@ cursors, `~~cursor/<i>`, which are asked of `view.cursors`.
 
     ~alive ~draining     instance      ~term      leader      ~gap        gap
     ~next                sharding      ~empty     tidying     ~barrier    milestone, barrier
-    ~~cursor             claim         ~owed      request
+    ~~cursor             claim         ~owed      request     ~again      again
 
 A plus begins a path into what several jobs share, `+<group>/<number>`: see group.
 """

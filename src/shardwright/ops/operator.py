@@ -9,6 +9,7 @@ A method looks, plans, and has all of it land in one commit, guarded by what it 
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from ..coordination import server as coordinated
 from ..coordination import settings as agreed
@@ -16,7 +17,7 @@ from ..errors import OperationError, RegistryError
 from ..jobs import JobConfig
 from ..registry import Landed, Put, Registry, Unknown
 from . import audit as audits
-from . import doctor, looking, removal, servers, settings, steering
+from . import doctor, looking, past, removal, servers, settings, steering
 from .audit import Action, Audit
 from .looking import Sight
 from .steering import Plan
@@ -68,8 +69,22 @@ class Operator:
             sight = looking.at(self.registry, job)
             return steering.trigger(sight) if shards is None else steering.trigger_shards(sight, shards)
 
-        some = "" if shards is None else f", shards {', '.join(map(str, shards))}"
-        return self._change("trigger", f"{job}{some}", plan)
+        return self._change("trigger", f"{job}{_some(shards)}", plan)
+
+    def rerun(self, job: str, at: datetime, *, shards: Collection[int] | None = None) -> Done:
+        """Have a fire of the past run once more, all its shards or these."""
+        target = f"{job} at {at.isoformat()}{_some(shards)}"
+        return self._change("rerun", target, lambda: past.rerun(looking.at(self.registry, job), at, shards))
+
+    def backfill(
+        self, job: str, begin: datetime, end: datetime, *, shards: Collection[int] | None = None
+    ) -> Done:
+        """Have all fires of a stretch of the past run, the oldest first; `past.fires` says beforehand which,
+        and `past.left` how many are left."""
+        target = f"{job} from {begin.isoformat()} to {end.isoformat()}{_some(shards)}"
+        return self._change(
+            "backfill", target, lambda: past.backfill(looking.at(self.registry, job), begin, end, shards)
+        )
 
     # -- letting work, and not ----------------------------------------------------------------------
 
@@ -242,3 +257,7 @@ def _target(job: str | None, **others: str | int | None) -> str:
     """What a change is about, in a few words."""
     said = [f"{name} {value}" for name, value in others.items() if value is not None]
     return ", ".join([*([job] if job is not None else []), *said]) or "nothing"
+
+
+def _some(shards: Collection[int] | None) -> str:
+    return "" if shards is None else f", shards {', '.join(map(str, shards))}"

@@ -1,0 +1,203 @@
+"""The chronicle: how what happens here comes into the history, and to whoever else listens.
+
+What becomes of fires is in the shards' cursors until the history has it: members tell what they find there,
+here it is put into the history's words and handed to the recorder, and when that has written it the member is
+told, so that the cursor need not say it any longer. What only this process knows, such as when a function was
+entered, why it failed and what it logged, is told beside that and may be lost with the process.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..clock import Clock
+from ..coordination import account
+from ..coordination.account import Passed, Ran
+from ..errors import JobError
+from ..history import beside, capture, ledger
+from ..history.events import Consumer, Ended, Event, Events, LeaseLost, Logged, Started
+from ..history.late import late_store
+from ..history.ledger import Attempt, Disposition, Entry, Key, Verdict
+from ..schedule import parse
+from ..shard import Shard
+from .bodies import Body
+
+if TYPE_CHECKING:
+    from ..history.recorder import Recorder
+
+#: Where the environment says that the history is.
+VARIABLE = "SHARDWRIGHT_HISTORY"
+
+#: Of a stretch of fires that were passed over, how many are listed each by itself.
+MOST_PASSED = 1000
+
+_KINDS = {
+    account.MADE_GOOD: Disposition.MADE_GOOD,
+    account.SKIPPED: Disposition.SKIPPED,
+    account.UNKNOWN: Disposition.UNKNOWN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Which run something is told of."""
+
+    job: str
+    made: int
+    item: int
+    fire: str
+    attempt: str
+    by: str
+    source: str
+    number: int
+    host: str
+
+
+class Chronicle:
+    """Events for whoever listens, and a recorder if there is a history."""
+
+    def __init__(self, clock: Clock, where: str | Path | None, consumers: Sequence[Consumer] = ()) -> None:
+        self._clock = clock
+        self._events = Events()
+        self._recorder = _recorder(where, clock) if where is not None else None
+        for consumer in consumers:
+            self._events.subscribe(consumer)
+        if self._recorder is not None:
+            self._events.subscribe(self._recorder)
+        self._heard = self._recorder is not None or bool(consumers)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether there is a history."""
+        return self._recorder is not None
+
+    def start(self) -> None:
+        if self._heard:
+            self._events.start()
+        if self._recorder is not None:
+            capture.install()
+            self._recorder.start()
+
+    def close(self, within: float) -> None:
+        self._events.close(within)
+        if self._recorder is not None:
+            self._recorder.close(within)
+
+    def publish(self, event: Event) -> None:
+        if self._heard:
+            self._events.publish(event)
+
+    def account(
+        self, job: str, made: int, item: int, entries: Sequence[account.Entry], kept: Callable[[], None]
+    ) -> None:
+        """Give what a cursor says to the recorder; `kept` is called by another thread when it is written."""
+        if self._recorder is not None:
+            told = [
+                each for entry in entries for each in _entries(job, made, item, entry, self._clock.wall())
+            ]
+            self._recorder.keep(told, kept)
+
+    def ended(self, about: About, outcome: str, failure: str) -> None:
+        self.publish(Ended(**self._said(about), outcome=outcome, failure=failure))
+
+    def lease_lost(self, about: About) -> None:
+        self.publish(LeaseLost(**self._said(about)))
+
+    def witnessed(self, body: Body, about: About) -> Body:
+        """The body, with its beginning told, and what it logs kept."""
+        if not self._heard:
+            return body
+        return _watched(body, partial(self._began, about), partial(self._logged, about))
+
+    def _began(self, about: About, shard: Shard) -> None:
+        if shard.attempt == about.number:  # else it is one of its retries
+            self.publish(Started(**self._said(about)))
+
+    def _logged(self, about: About, tape: capture.Tape) -> None:
+        if text := tape.text():
+            where = {name: getattr(about, name) for name in ("job", "made", "item", "fire", "attempt")}
+            self.publish(Logged(at=self._clock.wall(), text=text, left_out=tape.left_out, **where))
+
+    def _said(self, about: About) -> dict[str, Any]:
+        """What every event of a run says."""
+        return {"at": self._clock.wall(), **{name: getattr(about, name) for name in About.__slots__}}
+
+
+def _watched(body: Body, begin: Callable[[Shard], None], over: Callable[[capture.Tape], None]) -> Body:
+    def run(shard: Shard) -> object:
+        begin(shard)
+        with capture.capturing() as tape:
+            try:
+                return body(shard)
+            finally:
+                over(tape)
+
+    async def run_in_loop(shard: Shard) -> object:
+        begin(shard)
+        with capture.capturing() as tape:
+            try:
+                return await body(shard)  # type: ignore[misc]
+            finally:
+                over(tape)
+
+    return run_in_loop if inspect.iscoroutinefunction(body) else run
+
+
+def _recorder(where: str | Path, clock: Clock) -> "Recorder":
+    from ..history.recorder import Recorder
+
+    return Recorder(late_store(where), clock=clock)
+
+
+def _entries(job: str, made: int, item: int, entry: account.Entry, now: datetime) -> Iterator[Entry]:
+    """What a cursor says, in the ledger's words."""
+    if isinstance(entry, Ran):
+        yield _run(job, made, item, entry, now)
+    else:
+        yield from _passed(job, made, item, entry, now)
+
+
+def _run(job: str, made: int, item: int, ran: Ran, now: datetime) -> Entry:
+    key = Key(job, made, ledger.named(ran.fire), item)
+    due = ledger.due(key.fire, ran.began or now)
+    began = max(ran.began, due) if ran.began is not None else None  # a claim is made ahead of its time
+    attempt = Attempt(ran.attempt, ran.by, ran.source, ran.tries, began, ran.ended, ran.outcome)
+    verdict = Verdict(Disposition.LOST, ran.ended or now, ran.why) if ran.why else None
+    return Entry(key, due, (attempt,), verdict)
+
+
+def _passed(job: str, made: int, item: int, passed: Passed, now: datetime) -> Iterator[Entry]:
+    """An entry for each fire. Of very many the first are listed; the last of those speaks for the others."""
+    text, zone, dst = passed.schedule
+    schedule = parse(text, zone or None, dst=dst or None)  # type: ignore[arg-type]
+    fires = list(islice(schedule.between(passed.after, passed.until), MOST_PASSED + 1))
+    kind = _KINDS.get(passed.how, Disposition.UNKNOWN)
+    reason, later = ("", ledger.named(passed.why)) if kind is Disposition.MADE_GOOD else (passed.why, "")
+    for number, fire in enumerate(fires[:MOST_PASSED], 1):
+        speaks = number == MOST_PASSED < len(fires)
+        said = f"{reason}; so it was with all after it up to {passed.until.isoformat()}" if speaks else reason
+        key = Key(job, made, ledger.named(fire), item)
+        yield Entry(key, fire.astimezone(UTC), (), Verdict(kind, now, said, later))
+
+
+def place_of(url: str, asked: str | Path | bool | None) -> str | Path | None:
+    """Where the history is: where it was asked for, here or by the environment's `SHARDWRIGHT_HISTORY`, or
+    beside a registry that is a file; None for none."""
+    if isinstance(asked, str | Path):
+        return asked
+    if asked is False:
+        return None
+    if named := os.environ.get(VARIABLE):
+        return named
+    if url.startswith("sqlite:") and (asked or find_spec("sqlalchemy") is not None):
+        return beside(Path(url.partition("?")[0].removeprefix("sqlite://")))
+    if asked:
+        raise JobError("say where the history is, such as history='postgresql://user@host/database'")
+    return None

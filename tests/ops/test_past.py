@@ -1,0 +1,99 @@
+"""Fires of the past are put on the lists of their shards, and refused where that makes no sense."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from shardwright.coordination import again
+from shardwright.errors import OperationError
+from shardwright.ops import looking, past
+from shardwright.registry import Put
+
+from .bureau import JAVA, PY, Bureau
+from .races import just_before
+from .test_steering import effect
+
+
+@pytest.fixture
+def hourly(any_bureau: Bureau) -> Bureau:
+    any_bureau.of(PY, job="a", shards=2, owners={0: PY, 1: PY}, cron="0 0 * * * ?", time_zone="UTC")
+    return any_bureau
+
+
+def hour(bureau: Bureau, back: int) -> datetime:
+    now = looking.at(bureau.registry, "a").now
+    return now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=back)
+
+
+def test_a_fire_is_put_on_the_lists_of_all_shards_or_of_one(hourly: Bureau) -> None:
+    at, before = hour(hourly, 2), hourly.everything()
+    done = hourly.operator.rerun("a", at, shards=[1])
+    assert done.changed == (f"shard 1 runs {at.isoformat()} as soon as it is free",)
+    assert effect(before, hourly.everything())[hourly.path("~again/1", "a")] == again.text(
+        [(at.isoformat(), 2)]
+    )
+    hourly.operator.rerun("a", at)
+    assert past.left(hourly.registry, "a") == past.Left("a", 2, 0)
+    assert hourly.operator.rerun("a", at).changed == ()
+
+
+def test_a_stretch_is_put_there_the_oldest_first(hourly: Bureau) -> None:
+    begin, end = hour(hourly, 5), hour(hourly, 2)
+    assert past.fires(looking.at(hourly.registry, "a"), begin, end) == [
+        hour(hourly, back) for back in (5, 4, 3)
+    ]
+    hourly.operator.backfill("a", begin, end, shards=[0])
+    told = hourly.everything()[hourly.path("~again/0", "a")].data
+    assert again.read(told) == [(hour(hourly, back).isoformat(), 1) for back in (5, 4, 3)]
+
+
+@pytest.mark.parametrize(
+    ("back", "why"),
+    [
+        (timedelta(hours=-2), "has not come yet"),
+        (timedelta(hours=2, minutes=1), "it does not fire at .*; the next one after it is"),
+    ],
+)
+def test_what_was_no_fire_cannot_be_run_again(hourly: Bureau, back: timedelta, why: str) -> None:
+    before = hourly.everything()
+    with pytest.raises(OperationError, match=why):
+        hourly.operator.rerun("a", hour(hourly, 0) - back)
+    assert hourly.everything() == before
+
+
+def test_too_much_at_a_time_is_refused_before_anything_is_written(hourly: Bureau) -> None:
+    before = hourly.everything()
+    with pytest.raises(OperationError, match=f"more than {past.MOST} runs at a time"):
+        hourly.operator.backfill("a", hour(hourly, 2000), hour(hourly, 0))
+    with pytest.raises(OperationError, match="it does not fire from"):
+        hourly.operator.backfill(
+            "a", hour(hourly, 1) + timedelta(minutes=1), hour(hourly, 1) + timedelta(minutes=2)
+        )
+    with pytest.raises(OperationError, match="has no offset"):
+        hourly.operator.rerun("a", hour(hourly, 1).replace(tzinfo=None))
+    with pytest.raises(OperationError, match="has no shard 7"):
+        hourly.operator.rerun("a", hour(hourly, 1), shards=[7])
+    assert hourly.everything() == before
+
+
+def test_a_job_without_a_schedule_or_without_members_that_know_how_is_refused(any_bureau: Bureau) -> None:
+    any_bureau.of(PY, job="asked", owners={0: PY})
+    any_bureau.of(JAVA, job="theirs", owners={0: JAVA}, cron="0 0 * * * ?", time_zone="UTC")
+    any_bureau.of(job="a", cron="0 0 * * * ?", time_zone="UTC")
+    with pytest.raises(OperationError, match="trigger it instead"):
+        any_bureau.operator.rerun("asked", hour(any_bureau, 1))
+    with pytest.raises(OperationError, match="only Java processes are in it"):
+        any_bureau.operator.rerun("theirs", hour(any_bureau, 1))
+    with pytest.raises(OperationError, match="nobody is in the job"):
+        any_bureau.operator.rerun("a", hour(any_bureau, 1))
+
+
+def test_a_list_that_was_worked_on_meanwhile_is_not_written_over(
+    hourly: Bureau, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hourly.operator.rerun("a", hour(hourly, 2), shards=[0])
+    node = hourly.path("~again/0", "a")
+    just_before(hourly.registry, lambda *writes: hourly.land(Put(node, "[]")), monkeypatch)
+    with pytest.raises(OperationError):
+        hourly.operator.rerun("a", hour(hourly, 3), shards=[0])
+    assert hourly.everything()[node].data == "[]"

@@ -1,0 +1,134 @@
+"""The chronicle: what happens in a process comes into the history, and to whoever listens."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shardwright import JobError, Scheduler, Shard
+from shardwright.history import events, queries
+from shardwright.history.ledger import Disposition, Entry
+from shardwright.history.store import Store
+from shardwright.runtime.chronicle import VARIABLE, place_of
+from tests.recipes.heard import Heard
+
+SECONDLY: dict[str, Any] = {"cron": "* * * * * ?", "time_zone": "UTC"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tmp_path.chmod(0o700)
+    return tmp_path
+
+
+def ended(times: int) -> Callable[[list[events.Event]], bool]:
+    return lambda heard: sum(isinstance(event, events.Ended) for event in heard) >= times
+
+
+def run(scheduler: Scheduler, times: int = 3) -> list[events.Event]:
+    """Run until so many runs have ended."""
+    heard: Heard[events.Event] = Heard()
+    scheduler.subscribe(heard)
+    with scheduler:
+        heard.until(ended(times))
+    return heard.all
+
+
+def kept(folder: Path, name: str = "history.db") -> list[Entry]:
+    with Store(folder / name) as store:
+        return list(queries.history(store, job="tick", limit=1000).entries)[::-1]
+
+
+def test_what_became_of_each_fire_is_in_a_file_beside_the_registrys(folder: Path) -> None:
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}")
+    scheduler.add(lambda: None, "tick", **SECONDLY)
+    run(scheduler)
+    found = kept(folder)
+    assert len(found) >= 3
+    assert {(entry.disposition, entry.outcome) for entry in found} == {(Disposition.RAN, "ok")}
+    seconds = [round(entry.due.timestamp()) for entry in found]
+    assert seconds == list(range(seconds[0], seconds[-1] + 1))
+
+
+def test_why_a_run_failed_and_what_it_logged_is_kept_and_no_secret(folder: Path) -> None:
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}")
+
+    @scheduler.job("tick", **SECONDLY)
+    def tick(shard: Shard) -> None:
+        logging.getLogger("mine").warning("about to fail with password=hunter2")
+        raise ValueError("the moon is full")
+
+    run(scheduler, 1)
+    first = kept(folder)[0]
+    (attempt,) = first.attempts
+    assert "the moon is full" in attempt.failure
+    with Store(folder / "history.db") as store:
+        lines = queries.log(store, first.key, attempt.id)
+    assert lines is not None
+    assert "about to fail" in lines.text
+    assert "hunter2" not in lines.text
+
+
+def test_a_history_that_is_not_there_stops_nobody_and_its_cursors_keep_what_it_lacks(folder: Path) -> None:
+    nowhere = "postgresql://nobody@127.0.0.1:9/none"
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", history=nowhere)
+    scheduler.add(lambda: None, "tick", **SECONDLY)
+    run(scheduler, 2)
+    assert not (folder / "history.db").exists()
+
+    again = Scheduler(f"sqlite://{folder / 'jobs.db'}")
+    again.add(lambda: None, "tick", **SECONDLY)
+    run(again, 2)
+    found = kept(folder)
+    seconds = [round(entry.due.timestamp()) for entry in found]
+    assert seconds == list(range(seconds[0], seconds[-1] + 1))
+    assert len({attempt.by for entry in found for attempt in entry.attempts}) == 2
+
+
+def test_none_is_kept_where_none_is_wanted(folder: Path) -> None:
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", history=False)
+    scheduler.add(lambda: None, "tick", **SECONDLY)
+    heard = run(scheduler, 1)
+    assert [type(event) for event in heard][:2] == [events.Started, events.Ended]
+    assert not (folder / "history.db").exists()
+
+
+def test_a_listener_that_fails_keeps_nobody_from_hearing(folder: Path) -> None:
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", history=False)
+
+    def fail(event: events.Event) -> None:
+        raise RuntimeError("not today")
+
+    scheduler.subscribe(fail)
+    scheduler.add(lambda: None, "tick", **SECONDLY)
+    assert run(scheduler, 2)
+
+
+def test_a_coroutine_is_chronicled_as_a_function_is(folder: Path) -> None:
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}")
+
+    @scheduler.job("tick", **SECONDLY)
+    async def tick(shard: Shard) -> None:
+        logging.getLogger("mine").warning("from the loop")
+
+    run(scheduler, 1)
+    first = kept(folder)[0]
+    with Store(folder / "history.db") as store:
+        lines = queries.log(store, first.key, first.attempts[0].id)
+    assert lines is not None
+    assert "from the loop" in lines.text
+
+
+def test_where_the_history_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert place_of("sqlite:///srv/app/jobs.db?session_timeout=5s", None) == Path("/srv/app/history.db")
+    assert place_of("zookeeper://zk1/prod", None) is None
+    assert place_of("sqlite:///srv/app/jobs.db", False) is None
+    assert place_of("zookeeper://zk1/prod", "mysql://a@b/c") == "mysql://a@b/c"
+    with pytest.raises(JobError, match="say where the history is"):
+        place_of("zookeeper://zk1/prod", True)
+    monkeypatch.setenv(VARIABLE, "postgresql://a@b/c")
+    assert place_of("zookeeper://zk1/prod", None) == "postgresql://a@b/c"
+    assert place_of("zookeeper://zk1/prod", False) is None
