@@ -11,8 +11,8 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-setup: ## virtual environment, pinned tools, a ZooKeeper for the tests
-	@scripts/setup python zookeeper compiler
+setup: ## virtual environment, pinned tools, servers for the tests: ZooKeeper, PostgreSQL, MariaDB
+	@scripts/setup python zookeeper postgresql mariadb compiler
 
 demo: ## three processes share a job, and one is killed (REGISTRY=zookeeper, ARGS=--stay)
 	@scripts/setup python $(filter zookeeper,$(REGISTRY))
@@ -23,10 +23,10 @@ check: ## formatting, lint, types, and the tests that need no server
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q -n auto -m "not zookeeper and not slow"
+	$(BIN)/pytest -q -n auto -m "not zookeeper and not postgresql and not mariadb and not slow"
 
 test: ## every test (ARGS="tests/faults -k cut" chooses some)
-	@scripts/setup python zookeeper compiler
+	@scripts/setup python zookeeper postgresql mariadb compiler
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 soak: ## real processes under real faults, five times in a row (TIMES=50)

@@ -20,7 +20,7 @@ from benchmarks.crew import EVERY_SECOND, JOB, Crew, Held, now
 from benchmarks.rows import Row
 from benchmarks.takeover import at
 from shardwright import Scheduler
-from shardwright.runtime import fleet
+from shardwright.runtime import berth
 from tests.faults.processes import Child
 from tests.zookeeper_server import Server
 
@@ -91,7 +91,7 @@ class Kept(Crew):
 
 
 def main(url: str, story: str) -> None:
-    fleet.PAUSE_MOST = fleet.PAUSE  # how soon another is started is not the question, and takes its time
+    berth.PAUSE_MOST = berth.PAUSE  # how soon another is started is not the question, and takes its time
     scheduler = Scheduler(url)
     scheduler.add(Held(story), JOB, cron=EVERY_SECOND, failover=True)
     scheduler.run(processes=PROCESSES)

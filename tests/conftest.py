@@ -1,4 +1,4 @@
-"""What all tests share: real ZooKeeper servers, and what happens where there can be none."""
+"""What all tests share: real servers, and what happens where there can be none."""
 
 import os
 from collections.abc import Iterator
@@ -8,24 +8,32 @@ import pytest
 from tests import certificates
 from tests import zookeeper_server as servers
 from tests.certificates import Certificates
+from tests.databases import MariaDB, PostgreSQL
 from tests.zookeeper_server import Ensemble, Server
 
 pytest_plugins = ["tests.registry.summary"]
 
-NEEDS_ZOOKEEPER = {"zookeeper", "zookeeper_server", "ensemble"}
+NEEDS = {
+    "zookeeper": {"zookeeper", "zookeeper_server", "ensemble"},
+    "postgresql": {"postgresql", "postgresql_server"},
+    "mariadb": {"mariadb", "mariadb_server"},
+}
+MISSING = {"zookeeper": servers.missing, "postgresql": PostgreSQL.missing, "mariadb": MariaDB.missing}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Who uses a server carries the mark, so that `-m "not zookeeper"` needs no list."""
     for item in items:
-        if isinstance(item, pytest.Function) and NEEDS_ZOOKEEPER & set(item.fixturenames):
-            item.add_marker("zookeeper")
+        for mark, fixtures in NEEDS.items():
+            if isinstance(item, pytest.Function) and fixtures & set(item.fixturenames):
+                item.add_marker(mark)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("zookeeper"):
-        require(servers.missing())
+    for mark, missing in MISSING.items():
+        if item.get_closest_marker(mark):
+            require(missing())
 
 
 def require(missing: str | None) -> None:
@@ -55,6 +63,34 @@ def ensemble() -> Iterator[Ensemble]:
     """Three servers of the test's own."""
     with Ensemble() as three:
         yield three
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgreSQL]:
+    """One server for everybody: make a database of your own, and leave it running."""
+    with PostgreSQL() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDB]:
+    """One server for everybody: make a database of your own, and leave it running."""
+    with MariaDB() as server:
+        yield server
+
+
+@pytest.fixture
+def postgresql_server() -> Iterator[PostgreSQL]:
+    """A server of the test's own, to kill and restart."""
+    with PostgreSQL() as server:
+        yield server
+
+
+@pytest.fixture
+def mariadb_server() -> Iterator[MariaDB]:
+    """A server of the test's own, to kill and restart."""
+    with MariaDB() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

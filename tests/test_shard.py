@@ -41,6 +41,42 @@ def test_who_wants_to_hear_of_the_order_to_stop_does_once_and_only_in_its_contex
         shard.raise_if_cancelled()
 
 
+@pytest.mark.parametrize("error", [OSError("https://app:s3cret@example.com"), SystemExit(3)])
+def test_who_fails_when_told_to_stop_keeps_nobody_else_from_hearing_of_it(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    shard, heard = a_shard(), []
+
+    def fail() -> None:
+        raise error
+
+    with shard.on_cancel(fail), shard.on_cancel(lambda: heard.append("stopped")), shard.on_cancel(fail):
+        shard.cancel()
+    assert heard == ["stopped"]
+    assert shard.cancelled
+    logged = [(record.name, record.getMessage()) for record in caplog.records]
+    assert [name for name, _ in logged] == ["shardwright", "shardwright"]
+    for _, message in logged:
+        assert message.startswith("reindex: shard 1: what was to be done when told to stop failed\nTraceback")
+        assert type(error).__name__ in message
+        assert "s3cret" not in message
+
+
+def test_of_an_endless_failure_when_told_to_stop_no_more_is_told_than_people_read(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shard = a_shard()
+
+    def fail() -> None:
+        raise ValueError("password: hunter2, " * 1_000_000)
+
+    with shard.on_cancel(fail):
+        shard.cancel()
+    assert "ValueError" in caplog.text
+    assert len(caplog.text) < 20_000
+    assert "hunter2" not in caplog.text
+
+
 def test_another_program_is_told_all_there_is_to_know() -> None:
     assert json.loads(a_shard().as_json()) == {
         "item": 1,

@@ -1,7 +1,9 @@
 """A shard: what a job's code is handed for one run of one of its parts."""
 
 import json
+import logging
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -10,8 +12,13 @@ from datetime import datetime
 from . import secrets
 from .errors import Cancelled
 
+log = logging.getLogger("shardwright")
+
 #: How much a run may leave to its successor, in bytes as they are written.
 LONGEST_CHECKPOINT = 64 * 1024
+
+#: How much is told of a failure, in characters: a message may be endless.
+LONGEST_STORY = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +70,11 @@ class Shard:
 
     def cancel(self) -> None:
         """Tell the run to stop."""
-        self._order.give()
+        for error in self._order.give():
+            log.error(
+                "%s: shard %d: what was to be done when told to stop failed\n%s",
+                *(self.job_name, self.item, self.masked(_story(error))),
+            )
 
     def on_cancel(self, act: Callable[[], None]) -> AbstractContextManager[None]:
         """Have something done when the run is told to stop, while in this context: at once if it was already.
@@ -120,12 +131,18 @@ class Order:
     def given(self) -> bool:
         return self._given.is_set()
 
-    def give(self) -> None:
+    def give(self) -> list[BaseException]:
+        """Tell all of them, whatever becomes of the others; says what they failed with."""
         with self._lock:
             self._given.set()
             heeding, self._heeding = self._heeding, []
+        failed: list[BaseException] = []
         for act in heeding:
-            act()
+            try:
+                act()
+            except (Exception, SystemExit) as error:  # who leaves by `sys.exit` only fails
+                failed.append(error)
+        return failed
 
     @contextmanager
     def heeded_by(self, act: Callable[[], None]) -> Iterator[None]:
@@ -141,6 +158,13 @@ class Order:
             with self._lock:
                 if act in self._heeding:
                     self._heeding.remove(act)
+
+
+def _story(error: BaseException) -> str:
+    """An error with its traceback; it does not end within a word, as half a secret may not be known for
+    one."""
+    story = "".join(traceback.format_exception(error))
+    return story if len(story) <= LONGEST_STORY else story[:LONGEST_STORY].rsplit(None, 1)[0]
 
 
 def check_checkpoint(checkpoint: str) -> None:

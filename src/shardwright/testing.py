@@ -24,7 +24,7 @@ from .registry.memory import MemoryRegistry, Store
 from .runtime.bodies import Body
 from .runtime.process import Process
 from .runtime.scheduler import Scheduler
-from .runtime.work import End, Ended, do_it, try_it
+from .runtime.tries import End, Ended, do_it, try_it
 from .shard import Shard
 
 __all__ = ["Cluster", "Replica"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shardwright import Scheduler
-from shardwright.runtime import fleet as fleets
+from shardwright.runtime.parent import VARIABLE
 from tests.acceptance import jobs, replica
 from tests.acceptance.conftest import zookeeper_url
 from tests.acceptance.fleet import PATIENCE, Fleet, Replica
@@ -29,7 +29,7 @@ SESSION = 10.0
 
 def supervised(url: str, address: str, history: str, told: str, processes: int) -> None:
     """What each process of it does: have these jobs, and so many replicas that run them."""
-    is_replica = fleets.VARIABLE in os.environ
+    is_replica = VARIABLE in os.environ
     notes = Notes(Path(history))
     if is_replica:
         notes.add("up", pid=os.getpid(), address=address)

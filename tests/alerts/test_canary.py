@@ -1,5 +1,6 @@
 """A secret that a handler knows appears in nothing that people read, whatever happens to the alert."""
 
+import json
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -191,3 +192,15 @@ def test_half_of_it_where_a_text_is_cut(before: int, web: Web) -> None:
     with pytest.raises(Undelivered) as raised:
         WeChat(settings).send(ALERT)
     assert half not in str(raised.value)
+
+
+KEY = '-----BEGIN KEY-----\nc4n4ry+1/c4n4ry+2\nc4n4ry+3\\c4n4ry+4"\n-----END KEY-----'
+
+
+@pytest.mark.parametrize(
+    "shown", [KEY, repr(KEY), json.dumps(KEY), *(f"line: {line}" for line in KEY.splitlines()[1:3])]
+)
+def test_one_of_several_lines_however_it_is_shown(shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGNING", KEY)
+    told = Settings({"app.signing": "${env:SIGNING}"}, HandClock())
+    assert "c4n4ry" not in told.hide(f"it could not be read: {shown} it was")

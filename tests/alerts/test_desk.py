@@ -318,3 +318,37 @@ def test_logging_at_every_level_says_nothing_of_a_message_that_was_delivered(
     desk.close()
     assert caplog.messages == []
     assert desk.counts == Counts(sent=1)
+
+
+class Hanging:
+    """A handler that comes back when it is let go."""
+
+    def __init__(self) -> None:
+        self.began, self.go = threading.Event(), threading.Event()
+
+    def send(self, alert: Alert) -> None:
+        self.began.set()
+        self.go.wait(20)
+
+
+def test_a_handler_that_hangs_holds_up_nobody_but_itself(
+    pager: Pager, caplog: pytest.LogCaptureFixture
+) -> None:
+    hanging = Hanging()
+    alerts.register("HANGING", lambda settings: hanging)
+    desk, other = Desk(patience=0.05), a_job("PAGER").replace(name="other")
+    desk.tell(a_job("HANGING"), ALERT)
+    assert hanging.began.wait(20)
+    desk.tell(other, ALERT)
+    pager.sent.until(lambda sent: len(sent) == 1)
+    desk.tell(a_job("HANGING"), replace(ALERT, kind=Kind.MISSED))
+    desk.tell(other, replace(ALERT, kind=Kind.MISSED))
+    pager.sent.until(lambda sent: len(sent) == 2)
+    assert "HANGING has not come back" in caplog.text
+    assert "not delivered by HANGING: it still has the one before" in caplog.text
+    hanging.go.set()
+    for thread in threads():
+        thread.join()
+    desk.tell(a_job("HANGING"), replace(ALERT, kind=Kind.TIMED_OUT))  # which comes back at once by now
+    desk.close()
+    assert desk.counts == Counts(sent=4, failed=1)

@@ -208,3 +208,17 @@ def test_any_letter_has_the_headers_it_should_and_no_other(job: str, what: str, 
     assert max(len(line) for line in raw.split(b"\r\n")) <= 998
     assert b"\n" not in raw.replace(b"\r\n", b"")
     assert b"\r" not in raw.replace(b"\r\n", b"")
+
+
+@pytest.mark.parametrize(
+    ("props", "why"),
+    [
+        ({"email_password": "gehöim"}, "email.username and email.password must be ASCII"),
+        ({"email_to": "jürgen@example.com"}, "takes no addresses beyond ASCII"),
+    ],
+)
+def test_what_a_server_cannot_be_told_is_said_by_the_setting(
+    props: dict[str, str], why: str, post_office: PostOffice
+) -> None:
+    with pytest.raises(Undelivered, match=why):
+        send(post_office.port, ALERT, **props)

@@ -275,3 +275,38 @@ def test_what_a_job_says_stays_in_the_body(
     )
     assert only(web).target == "/here"
     assert "X-Evil" not in only(web).headers
+
+
+# How much is sent, and for how long it is waited
+
+
+@pytest.mark.parametrize("letter", ["故", '"', "\n\\", "a", "😀"])
+@pytest.mark.parametrize(
+    ("handler", "key"),
+    [(DingTalk, "dingtalk.webhook"), (Feishu, "feishu.webhook")],
+    ids=["dingtalk", "feishu"],
+)
+def test_no_request_is_longer_than_its_server_takes_whatever_letters_it_has(
+    handler: Callable[[Settings], Handler], key: str, letter: str, web: Web
+) -> None:
+    props = {key: web.url, "dingtalk.secret": "s", "dingtalk.keyword": "告警", "feishu.secret": "s"}
+    handler(Settings(props, HandClock())).send(replace(ALERT, details=f"{letter * 60} " * 2_000))
+    assert 8_000 < len(only(web).body) < 20_000
+
+
+def test_a_server_that_drips_is_given_up(web: Web) -> None:
+    web.answer, web.drips = b"x" * 1000, True
+    told = settings(slack_webhook=web.url, slack_readTimeoutMilliseconds="200")
+    with pytest.raises(Undelivered, match=r"slack\.webhook did not answer within"):
+        Slack(told).send(ALERT)
+
+
+def test_a_server_that_drips_is_given_up_in_tls_too(
+    tls_certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tls_certificates.authority))
+    with Web(tls_certificates.server) as web:
+        web.drips = True
+        told = settings(slack_webhook=web.url, slack_readTimeoutMilliseconds="200")
+        with pytest.raises(Undelivered, match=r"slack\.webhook did not answer within"):
+            Slack(told).send(ALERT)

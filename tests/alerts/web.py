@@ -33,6 +33,8 @@ class Web:
         self.headers: dict[str, str] = {}
         self.answer: object = {"errcode": 0, "errmsg": "ok", "code": 0, "msg": "success"}
         self.is_silent = False
+        self.drips = False
+        """Whether it answers with a header that has no end, a letter now and then."""
         self._over = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = False
@@ -70,6 +72,11 @@ class Web:
                 web.posted(Posted(self.path, headers, body))
                 if web.is_silent:
                     web._over.wait()
+                    return
+                if web.drips:
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+                    while not web._over.wait(0.05):
+                        self.wfile.write(b"x")
                     return
                 answer = web.answer if isinstance(web.answer, bytes) else json.dumps(web.answer).encode()
                 self.send_response(web.status)

@@ -23,7 +23,8 @@ class Answer:
 
 def shardwright(*arguments: str, env: dict[str, str | None] | None = None) -> Answer:
     """As from a shell, with nobody at the keyboard."""
-    result = CliRunner().invoke(main, arguments, env={"SHARDWRIGHT_REGISTRY": None, **(env or {})})
+    nowhere: dict[str, str | None] = {"SHARDWRIGHT_REGISTRY": None, "SHARDWRIGHT_HISTORY": None}
+    result = CliRunner().invoke(main, arguments, env=nowhere | (env or {}))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Answer(result.exit_code, result.stdout, result.stderr)

@@ -1,6 +1,7 @@
 """What `--json` answers with, command by command. A key more or less, or a value of another kind, is a change
 that other people's programs notice."""
 
+from datetime import date
 from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
@@ -163,6 +164,96 @@ class Watch(Document):
     shards: dict[str, list[Item]]
 
 
+# History
+
+Disposition = Literal["RAN", "FAILED_OVER", "MADE_GOOD", "SKIPPED", "LOST", "UNKNOWN", "RUNNING"]
+
+
+class Log(Document):
+    text: str
+    left_out: int
+
+
+class Attempt(Document):
+    id: str
+    process: str
+    host: str
+    source: str
+    number: int
+    began: AwareDatetime | None
+    ended: AwareDatetime | None
+    outcome: str
+    failure: str
+    log: Log | None
+
+
+class Fire(Document):
+    job: str
+    made: int
+    fire: str
+    shard: int
+    due: AwareDatetime
+    disposition: Disposition
+    outcome: Literal["", "ok", "failed", "timed out", "superseded"]
+    began: AwareDatetime | None
+    ended: AwareDatetime | None
+    late: float | None
+    process: str
+    reason: str
+    later: str
+    attempts: list[Attempt]
+
+
+class Fires(Document):
+    fires: list[Fire]
+    more: bool
+
+
+class Count(Document):
+    job: str
+    day: date
+    disposition: Disposition
+    outcome: str
+    fires: int
+    late: float
+    latest: float
+    ran: float
+
+
+class Counts(Document):
+    counts: list[Count]
+
+
+class Note(Document):
+    at: AwareDatetime
+    who: str
+    what: str
+    target: str
+    detail: str
+    outcome: str
+
+
+class Changes(Document):
+    changes: list[Note]
+
+
+class Timetable(Document):
+    schedule: str
+    fires_then: bool
+    to_come: bool
+    previous: AwareDatetime | None
+    next: AwareDatetime | None
+
+
+class Why(Document):
+    job: str
+    fire: str | None
+    known: bool
+    words: str
+    timetable: Timetable | None
+    shards: list[Fire]
+
+
 # What was changed
 
 
@@ -174,6 +265,12 @@ class Done(Document):
 
 class AllDone(Document):
     done: list[Done]
+
+
+class Backfill(Document):
+    job: str
+    fires: list[str]
+    runs: int
 
 
 class Config(Document):

@@ -48,7 +48,7 @@ def test_the_nearest_file_in_this_folder_or_above_counts(folder: Path) -> None:
         ("registry", "shardwright.toml cannot be read: "),
         ("registry = 7", 'say registry = "sqlite:///path.db"'),
         ("", 'say registry = "sqlite:///path.db"'),
-        ('registri = "zookeeper://a"', "there is no setting 'registri'; there is: registry"),
+        ('registri = "zookeeper://a"', "there is no setting 'registri'; there are: registry, history"),
     ],
 )
 def test_a_file_that_makes_no_sense_is_wrong_usage(folder: Path, text: str, why: str) -> None:

@@ -1,5 +1,6 @@
 """Again: a fire of the past is claimed under its own name when nothing is due, and is then off the list."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -19,14 +20,14 @@ def wishing(*wishes: again.Wish) -> dict[str, Told]:
     return {**LED, **owned(A, A), "~again/0": (again.text(wishes), 5)}
 
 
-def writes(steps: list[object]) -> list[object]:
+def writes(steps: Sequence[object]) -> list[object]:
     return [write for step in steps if isinstance(step, Step) for write in step.writes]
 
 
 def test_a_fire_of_the_past_is_claimed_by_its_name_and_goes_off_the_list_in_the_same_commit() -> None:
     view = a_view(wishing((OLDER, 2), (OLD, 2)), now=NOW, cursors={0: cursor(), 1: cursor()})
     steps = list(firing.decide(view))
-    assert starts(steps) == [Claim(0, OLDER, Source.TRIGGER, "4", 2)]
+    assert starts(list(steps)) == [Claim(0, OLDER, Source.TRIGGER, "4", 2)]
     assert Put("~again/0", again.text([(OLD, 2)]), 5) in writes(steps)
 
 
@@ -46,7 +47,7 @@ def test_it_leaves_the_place_in_the_schedule_where_it_is() -> None:
 def test_what_is_due_goes_first() -> None:
     view = a_view(wishing((OLD, 2)), now=T, cursors={0: cursor(), 1: cursor()})
     steps = list(firing.decide(view))
-    assert [each.fire for each in starts(steps)] == [FIRE, FIRE]
+    assert [each.fire for each in starts([*steps])] == [FIRE, FIRE]
     assert Delete("~again/0", 5) not in writes(steps)
 
 
@@ -57,7 +58,7 @@ def test_a_shard_that_runs_is_waited_for() -> None:
         cursors={0: cursor(run=claim.Tenure(A, "3", FIRE, "scheduled", 1)), 1: cursor()},
         runs={0: Run("3", None, FIRE)},
     )
-    assert starts(list(firing.decide(view))) == []
+    assert starts([*firing.decide(view)]) == []
 
 
 def test_no_milestone_goes_back_for_it() -> None:
@@ -83,4 +84,4 @@ def test_no_milestone_goes_back_for_it() -> None:
 @pytest.mark.parametrize("told", ["", "x", "[3]", '[["x", 1]]', '[["2030-01-01", 1]]', '{"a": 1}', "[[[]]]"])
 def test_what_makes_no_sense_asks_for_nothing(told: str) -> None:
     view = a_view({**LED, **owned(A, A), "~again/0": told}, now=NOW, cursors={0: cursor(), 1: cursor()})
-    assert starts(list(firing.decide(view))) == []
+    assert starts([*firing.decide(view)]) == []

@@ -14,7 +14,9 @@ import pytest
 from shardwright import Shard
 from shardwright.errors import Cancelled, Failed
 from shardwright.executors import child
-from shardwright.executors.child import Ended, Lines, Program
+from shardwright.executors.child import Ended, Program
+from shardwright.executors.guards import the_guard
+from shardwright.executors.lines import Lines
 from tests.executors.test_orphans import Deaths
 from tests.test_shard import a_shard
 
@@ -183,16 +185,16 @@ def test_nothing_begins_when_the_lease_is_over_unless_it_is_not_bound_to_it(tmp_
 
 
 def test_the_guard_does_not_heed_what_is_meant_for_others() -> None:
-    guard = child.the_guard()
+    guard = the_guard()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(guard.pid, number)
     assert lines_of(Program([*PYTHON, "print('at work')"], {})) == ["at work"]
-    assert child.the_guard() is guard
+    assert the_guard() is guard
     assert os.getsid(guard.pid) == guard.pid
 
 
 def test_when_the_guard_is_killed_its_children_end_and_later_ones_have_another() -> None:
-    guard = child.the_guard()
+    guard = the_guard()
     with Deaths() as deaths:
         with pytest.raises(
             Failed, match="reindex, shard 1: ended in mid-run, as its guard process was killed"
@@ -200,7 +202,7 @@ def test_when_the_guard_is_killed_its_children_end_and_later_ones_have_another()
             run_and(lambda: os.kill(guard.pid, signal.SIGKILL), leased(), parent("stubborn"), deaths)
         deaths.expect()
     assert lines_of(Program([*PYTHON, "print('at work')"], {})) == ["at work"]
-    assert child.the_guard().pid != guard.pid
+    assert the_guard().pid != guard.pid
     shard = leased()
     with Deaths() as deaths:
         assert run_and(shard.cancel, shard, parent("stubborn", grace=0.1), deaths).stopped
@@ -208,7 +210,7 @@ def test_when_the_guard_is_killed_its_children_end_and_later_ones_have_another()
 
 
 def test_a_guard_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    guard = child.the_guard()
+    guard = the_guard()
     monkeypatch.setattr(child, "PATIENCE", 0.2)
     with Deaths() as deaths:
         shard = leased()
@@ -226,7 +228,7 @@ def test_a_guard_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_guard_without_room_for_another_child_refuses_it_and_goes_on() -> None:
     lines_of(Program([*PYTHON, ""], {}))
-    guard = child.the_guard()
+    guard = the_guard()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     before = resource.prlimit(guard.pid, resource.RLIMIT_NOFILE, (8, most))
     try:
@@ -235,7 +237,7 @@ def test_a_guard_without_room_for_another_child_refuses_it_and_goes_on() -> None
     finally:
         resource.prlimit(guard.pid, resource.RLIMIT_NOFILE, before)
     assert lines_of(Program([*PYTHON, "print('at work')"], {})) == ["at work"]
-    assert child.the_guard() is guard
+    assert the_guard() is guard
 
 
 def test_many_at_once_are_kept_apart() -> None:
@@ -254,7 +256,7 @@ def test_many_at_once_are_kept_apart() -> None:
 
 def test_runs_leave_nothing_open_and_nobody_unburied() -> None:
     child.run(leased(), Program(["/bin/true"], {}), print)
-    guard = child.the_guard().pid
+    guard = the_guard().pid
 
     def left() -> tuple[int, int, set[str]]:
         ours, theirs = (len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in ("self", guard))

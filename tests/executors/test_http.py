@@ -672,6 +672,10 @@ def test_who_is_sent_nowhere_fails(serve: Serve, status: int) -> None:
         ({"connect_timeout": 0}, "connect_timeout must be a length of time above 0"),
         ({"read_timeout": float("inf")}, "read_timeout must be a length"),
         ({"read_timeout": True}, "read_timeout must be a length"),
+        (
+            {"read_timeout": 2_147_484.0},
+            "read_timeout must be a length of time above 0, and of 24 days at most",
+        ),
         ({"total_timeout": -1}, "total_timeout must be a length"),
         ({"response_limit": 0}, "response_limit must be a number of bytes, at least 1"),
         ({"uri": "ftp://h", "method": "X"}, "uri cannot be called: .*; method must be"),
@@ -747,8 +751,8 @@ def test_every_fault_of_the_properties_is_told_at_once() -> None:
         "there is no setting 'http.url'; http.method is missing; "
         "http.uri cannot be called: the URL has a login in it: give it as a header, by reference; "
         "http.content.type must be a text in ASCII on one line, as a header carries nothing else; "
-        "http.connect.timeout.milliseconds must be a length of time above 0; "
-        "http.read.timeout.milliseconds must be a length of time above 0"
+        "http.connect.timeout.milliseconds must be a length of time above 0, and of 24 days at most; "
+        "http.read.timeout.milliseconds must be a length of time above 0, and of 24 days at most"
     )
 
 

@@ -1,5 +1,6 @@
 """Processes: a function of its own process is run as it would be here, and can do no harm."""
 
+import atexit
 import logging
 import os
 import signal
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ import pytest
 from shardwright import Shard
 from shardwright.errors import Cancelled, Failed, JobError
 from shardwright.executors import child
-from shardwright.executors.process import Isolated, is_child
+from shardwright.executors.inside import is_child
+from shardwright.executors.process import Isolated
 from tests.executors.test_orphans import Deaths
 from tests.test_shard import a_shard
 
@@ -108,6 +110,41 @@ def watch_the_lease(shard: Shard) -> None:
         seen.add(round(shard.lease_left))
         time.sleep(0.01)
     Path(shard.job_parameter).write_text(repr(sorted(seen)))
+
+
+def is_a_fork() -> bool:
+    """Whether this is a fork, that goes on when the process which it is one of has said how that ended."""
+    heard, says = os.pipe()
+    if os.fork() == 0:
+        os.close(says)
+        return os.read(heard, 1) == b""
+    atexit.register(os.wait)
+    atexit.register(os.close, says)
+    return False
+
+
+def fork_and_fail(shard: Shard) -> None:
+    if not is_a_fork():
+        raise LookupError("in the process that counts")
+
+
+def fork_one_that_fails(shard: Shard) -> None:
+    if is_a_fork():
+        raise LookupError("in the process that does not count")
+
+
+def until_it_is_to_move(shard: Shard) -> None:
+    while not shard.to_move:
+        shard.raise_if_cancelled()
+
+
+def fail_when_told_to_stop(shard: Shard) -> None:
+    def fail() -> None:
+        raise LookupError("in no mood")
+
+    with shard.on_cancel(fail):
+        finish_all_the_same(shard)
+    shard.raise_if_cancelled()
 
 
 class Jobs:
@@ -263,7 +300,65 @@ def test_a_function_of_the_script_that_was_started_is_found(tmp_path: Path) -> N
     assert (tmp_path / "told").read_text() == "app"
 
 
+def test_of_a_function_that_forks_only_the_process_that_was_begun_says_how_it_ended() -> None:
+    with pytest.raises(Failed, match="LookupError: in the process that counts"):
+        Isolated(fork_and_fail)(leased())
+    Isolated(fork_one_that_fails)(leased())
+
+
+def test_that_the_shard_is_to_move_is_known_there() -> None:
+    Isolated(until_it_is_to_move, grace=0.1)(leased(lambda: 20.0, _to_move=lambda: True))
+
+
+def test_what_fails_when_it_is_told_to_stop_is_told_all_the_same(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(Cancelled, match="reindex, shard 1: told to stop"):
+        cancelled_when_begun(fail_when_told_to_stop, tmp_path / "begun")
+    assert "in no mood" in caplog.text
+
+
+def test_folders_and_arguments_that_are_no_texts_do_not_keep_it_from_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path])  # Python passes over what is no text
+    monkeypatch.setattr(sys, "argv", ["app", tmp_path])
+    Isolated(tell)(leased(job_parameter=str(tmp_path / "told")))
+    assert (tmp_path / "told").exists()
+
+
+def test_where_our_own_folder_is_gone_nothing_is_begun_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(Failed, match="the folder that this process runs in is gone: start it in one"):
+        Isolated(tell)(leased(job_parameter=str(tmp_path / "told")))
+
+
+def test_a_function_of_a_folder_that_was_started_is_found(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__main__.py").write_text(
+        "from pathlib import Path\n"
+        "from shardwright.executors.process import Isolated\n"
+        "from tests.test_shard import a_shard\n"
+        "def work(shard):\n"
+        "    Path(shard.job_parameter).write_text(__name__)\n"
+        "if __name__ == '__main__':\n"
+        f"    Isolated(work)(a_shard(job_parameter={str(tmp_path / 'told')!r}, _lease=lambda: 60.0))\n"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, tmp_path / "app"], check=True, env=env, cwd=tmp_path)
+    assert (tmp_path / "told").read_text() == "__mp_main__"
+
+
 async def coroutine(shard: Shard) -> None: ...
+
+
+def yielding(shard: Shard) -> Iterator[int]:
+    yield 1
 
 
 def greedy(shard: Shard, more: int) -> None: ...
@@ -278,6 +373,7 @@ def test_what_another_process_could_not_find_is_refused_where_it_is_declared() -
         (print, "give a plain function of a module"),
         (leased().on_cancel, "give a plain function of a module"),
         (coroutine, "call asyncio.run in a plain function"),
+        (yielding, "yields, so calling it runs nothing of it"),
         (greedy, "must take the shard and nothing else"),
     ]:
         with pytest.raises(JobError, match=why):

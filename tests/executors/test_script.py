@@ -200,6 +200,27 @@ def test_what_a_script_prints_is_logged_without_the_secrets_it_was_handed(
     assert "c4n4ry" not in caplog.text + str(failed.value) + repr(script)
 
 
+def test_a_secret_of_several_lines_is_hidden_line_by_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PRIVATE_KEY", "-----BEGIN KEY-----\nc4n4ry+1\nc4n4ry+2\n-----END KEY-----\n")
+    text = '#!/bin/sh\necho "$PRIVATE_KEY"\n'
+    with caplog.at_level(logging.DEBUG):
+        Script([a_script(folder, text)], folders=[folder], env=["PRIVATE_KEY"])(leased())
+    assert "reindex: shard 1: ***" in caplog.text
+    assert "c4n4ry" not in caplog.text
+
+
+def test_what_a_script_prints_is_logged_without_the_secrets_of_its_jobs_settings(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = Script([a_script(folder, "#!/bin/sh\necho c4n4ry\necho c4n4ry >&2\nexit 1\n")], folders=[folder])
+    with caplog.at_level(logging.DEBUG), pytest.raises(Failed) as failed:
+        script(leased(_hide=lambda text: text.replace("c4n4ry", "***")))
+    assert "reindex: shard 1: ***" in caplog.text
+    assert "c4n4ry" not in caplog.text + str(failed.value)
+
+
 # What is not run
 
 

@@ -124,6 +124,7 @@ def test_a_coroutine_is_chronicled_as_a_function_is(folder: Path) -> None:
 def test_where_the_history_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     assert place_of("sqlite:///srv/app/jobs.db?session_timeout=5s", None) == Path("/srv/app/history.db")
+    assert place_of("sqlite:///srv/my%20app/jobs.db", None) == Path("/srv/my app/history.db")
     assert place_of("zookeeper://zk1/prod", None) is None
     assert place_of("sqlite:///srv/app/jobs.db", False) is None
     assert place_of("zookeeper://zk1/prod", "mysql://a@b/c") == "mysql://a@b/c"

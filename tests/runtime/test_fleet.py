@@ -3,19 +3,23 @@
 import os
 import random
 import re
+import select
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from shardwright import JobError, Scheduler
-from shardwright.runtime import fleet
+from shardwright.runtime import berth, fleet
 from shardwright.runtime.fleet import Fleet
+from shardwright.runtime.parent import VARIABLE
+from shardwright.runtime.replica import Replica
 from tests.faults.processes import Child
 from tests.zookeeper_server import Server
 
@@ -129,11 +133,29 @@ def test_a_scheduler_that_runs_already_is_refused(tmp_path: Path) -> None:
         scheduler.run(processes=2)
 
 
+def test_a_fleet_that_is_not_run_in_the_main_thread_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    scheduler = Scheduler(f"sqlite://{tmp_path / 'registry.db'}")
+    with ThreadPoolExecutor(1) as pool, pytest.raises(JobError, match="in the main thread"):
+        pool.submit(scheduler.run, processes=2).result(PATIENCE)
+
+
+def test_what_is_not_understood_on_a_replicas_line_ends_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    words = r'b"{\n\xff\n[1]\n{\"running\": true}\n"'
+    speak = f"import os; os.write(int(os.environ['{VARIABLE}'].split(':')[1]), {words})"
+    one = Replica(1, [sys.executable, "-c", speak], 0.0)
+    while one.hear():
+        select.select([one.line], [], [], PATIENCE)
+    assert one.runs
+    assert one._process.wait(PATIENCE) == 0
+    one.close()
+    assert "said what is not understood" in caplog.text
+
+
 def test_a_replica_that_has_lost_its_line_starts_no_replicas_of_its_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with (tmp_path / "other").open("w") as other:
-        monkeypatch.setenv(fleet.VARIABLE, f"1:{other.fileno()}:{os.fstat(other.fileno()).st_ino}")
+        monkeypatch.setenv(VARIABLE, f"1:{other.fileno()}:{os.fstat(other.fileno()).st_ino}")
         with pytest.raises(JobError, match="not its files"):
             Scheduler(f"sqlite://{tmp_path / 'registry.db'}").run(processes=2)
 
@@ -143,10 +165,10 @@ def test_a_replica_that_has_lost_its_line_starts_no_replicas_of_its_own(
 
 def test_the_pause_doubles_from_a_second_to_a_minute_and_no_two_are_the_same() -> None:
     chance = random.Random(1)
-    pauses = [fleet.pause(deaths, chance) for deaths in range(1, 10)]
-    assert all(low <= each <= low * (1 + fleet.JITTER) for each, low in zip(pauses, LOWEST, strict=True))
-    assert fleet.pause(10**9, chance) <= 60 * (1 + fleet.JITTER)
-    assert fleet.pause(1, chance) != fleet.pause(1, chance)
+    pauses = [berth.pause(deaths, chance) for deaths in range(1, 10)]
+    assert all(low <= each <= low * (1 + berth.JITTER) for each, low in zip(pauses, LOWEST, strict=True))
+    assert berth.pause(10**9, chance) <= 60 * (1 + berth.JITTER)
+    assert berth.pause(1, chance) != berth.pause(1, chance)
 
 
 LOWEST = [1, 2, 4, 8, 16, 32, 60, 60, 60]
@@ -207,7 +229,7 @@ def test_one_that_is_killed_is_followed_by_another(begin: Begin) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("reason", ["raise RuntimeError('no luck')", "sys.exit(0)"])
 def test_a_program_that_ends_as_soon_as_it_is_started_is_given_up(begin: Begin, reason: str) -> None:
-    broken = f"import os, sys\nif {fleet.VARIABLE!r} in os.environ:\n    {reason}\n"
+    broken = f"import os, sys\nif {VARIABLE!r} in os.environ:\n    {reason}\n"
     parent = begin(broken + PROGRAM)
     assert parent.wait(PATIENCE) == 1
     parent.expect("died 5 times in a row", PATIENCE)
@@ -216,10 +238,10 @@ def test_a_program_that_ends_as_soon_as_it_is_started_is_given_up(begin: Begin, 
 
 @pytest.mark.slow
 def test_while_one_runs_the_others_are_not_given_up(begin: Begin) -> None:
-    is_second = f"os.environ.get({fleet.VARIABLE!r}, '').startswith('2:')"
+    is_second = f"os.environ.get({VARIABLE!r}, '').startswith('2:')"
     broken = (
         f"import os, sys\nif {is_second}:\n    sys.exit('no luck')\n"
-        "from shardwright.runtime import fleet\nfleet.PAUSE = 0.1\n"
+        "from shardwright.runtime import berth\nberth.PAUSE = 0.1\n"
     )
     parent = begin(broken + PROGRAM)
     for _ in range(fleet.TOO_OFTEN + 1):
@@ -246,7 +268,7 @@ def test_a_parent_that_is_killed_leaves_nobody_behind(begin: Begin) -> None:
 
 @pytest.mark.slow
 def test_where_the_kernel_does_not_tell_the_broken_line_does(begin: Begin) -> None:
-    untethered = "from shardwright.runtime import fleet\nfleet._tethered = list\n"
+    untethered = "from shardwright.runtime import replica\nreplica._tethered = list\n"
     parent = begin(untethered + PROGRAM)
     replicas = both_run(parent)
     os.kill(parent.pid, signal.SIGKILL)

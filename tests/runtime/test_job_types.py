@@ -1,6 +1,8 @@
 """Job types: functions, processes, scripts, calls, dataflows, and types of one's own, by one scheduler."""
 
+import functools
 import logging
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +56,51 @@ def test_without_folders_scripts_are_off_and_that_is_said_when_one_is_declared(f
     assert not (folder / "tell.log").exists()
 
 
-def test_a_script_given_as_one_text_is_refused_with_the_list_it_should_be(folder: Path) -> None:
-    with pytest.raises(JobError, match=r"as a list: \['tell', '--full'\]"):
-        Scheduler("memory://", script_folders=[folder]).script("job", "tell --full", **DAILY)
+@pytest.mark.parametrize("folders", ["/opt/jobs", Path("/opt/jobs"), b"/opt/jobs"])
+def test_folders_that_are_one_and_no_list_are_refused_and_not_taken_letter_by_letter(folders: Any) -> None:
+    with pytest.raises(JobError, match=r"script_folders is a list: \['/opt/jobs'\]"):
+        Scheduler("memory://", script_folders=folders)
+
+
+@pytest.mark.parametrize("hosts", ["billing.internal", b"billing.internal"])
+def test_hosts_that_are_one_and_no_list_are_refused_and_not_taken_letter_by_letter(hosts: Any) -> None:
+    with pytest.raises(JobError, match=r"http_allowed is a list: \['billing.internal'\]"):
+        Scheduler("memory://", http_allowed=hosts)
+
+
+@pytest.mark.parametrize("argv", ["tell --full", b"tell --full"])
+def test_a_script_given_as_one_text_is_refused_with_the_list_it_should_be(folder: Path, argv: Any) -> None:
+    with pytest.raises(JobError, match=r"job 'job': .* as a list: \['tell', '--full'\]"):
+        Scheduler("memory://", script_folders=[folder]).script("job", argv, **DAILY)
+
+
+def test_a_script_given_as_one_path_is_refused_with_the_list_it_should_be() -> None:
+    with pytest.raises(JobError, match=r"job 'job': .* as a list: \['/opt/my jobs/tell'\]"):
+        Scheduler("memory://").script("job", Path("/opt/my jobs/tell"), **DAILY)  # type: ignore[arg-type]
+
+
+def test_a_script_given_as_one_text_that_cannot_be_split_is_refused_in_words() -> None:
+    with pytest.raises(JobError, match=r"job 'job': .* as a list.*: No closing quotation"):
+        Scheduler("memory://").script("job", "tell 'half", **DAILY)
+
+
+def test_a_path_is_a_word_of_a_command_as_good_as_any(folder: Path) -> None:
+    scheduler = Scheduler("memory://", script_folders=[folder])
+    scheduler.script("job", [folder / "tell", "--into", folder / "a b"], **DAILY)
+    assert last(fired(scheduler)) == "ok"
+    assert (folder / "tell.log").read_text() == f"0/1 2 --into {folder}/a b\n"
+
+
+@pytest.mark.parametrize("word", [3, None, b"--full"])
+def test_a_word_of_a_command_that_is_no_text_is_refused_and_nothing_is_declared(
+    folder: Path, word: Any
+) -> None:
+    scheduler = Scheduler("memory://", script_folders=[folder])
+    with pytest.raises(JobError, match=f"job 'job': {word!r} is no text"):
+        scheduler.script("job", [folder / "tell", word], **DAILY)
+    with pytest.raises(JobError, match=r"job 'job': .* as a list"):
+        scheduler.script("job", word, **DAILY)
+    assert scheduler.jobs == ()
 
 
 def test_a_script_is_known_to_java_members_by_its_type_and_command_line(folder: Path) -> None:
@@ -117,6 +161,31 @@ def test_a_stream_ends_when_its_member_is_to_leave() -> None:
     assert batches == [0, 1, 2]
 
 
+@pytest.mark.parametrize("leave", [True, False])
+def test_a_type_that_cannot_make_anything_of_new_settings_fails_the_run_and_nothing_else(leave: bool) -> None:
+    made: list[JobConfig] = []
+
+    def make(config: JobConfig) -> Body:
+        made.append(config)
+        if len(made) > 1:  # the first is where it is declared
+            raise SystemExit("no such application") if leave else LookupError("no such application")
+        return lambda shard: None
+
+    scheduler = Scheduler("memory://")
+    scheduler.add_type("SPARK", make)
+    scheduler.typed("SPARK", "job", **DAILY)
+    assert last(fired(scheduler)) == "failed"
+
+
+def test_a_call_that_is_refused_says_by_which_option_it_would_not_be(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    scheduler = Scheduler("memory://")
+    scheduler.http("job", "http://127.0.0.1:1/", **DAILY)
+    fired(scheduler)
+    assert "http_allowed=['127.0.0.1']" in caplog.text
+
+
 def test_a_type_of_ones_own_is_made_of_the_settings_that_hold() -> None:
     told: list[str] = []
     scheduler = Scheduler("memory://")
@@ -168,6 +237,39 @@ def test_what_runs_in_a_process_of_its_own_must_be_a_function_of_a_module_that_t
         scheduler.add(lambda shard: None, "job", isolated=True, **DAILY)
     with pytest.raises(JobError, match="must take the shard"):
         scheduler.add(without_a_shard, isolated=True, **DAILY)
+
+
+@pytest.mark.parametrize("what", [Dataflow(lambda shard: [], lambda shard, data: None), Query("select")])
+def test_what_is_no_function_is_refused_a_process_of_its_own_and_not_run_without_one(what: object) -> None:
+    scheduler = Scheduler("memory://")
+    scheduler.add_class(Query, lambda query, config: lambda shard: None)
+    kind = type(what).__name__
+    with pytest.raises(JobError, match=f"job 'job': isolated=True is for a function, not for a {kind}"):
+        scheduler.add(what, "job", isolated=True, **DAILY)
+    assert scheduler.jobs == ()
+
+
+def yields(shard: Shard) -> Iterator[int]:
+    yield 1
+
+
+async def yields_in_a_loop() -> AsyncIterator[int]:
+    yield 1
+
+
+class Yields:
+    def __call__(self, shard: Shard) -> Iterator[int]:
+        yield 1
+
+
+@pytest.mark.parametrize(
+    "function", [yields, yields_in_a_loop, functools.partial(yields), Yields(), Yields().__call__]
+)
+def test_a_function_that_yields_is_refused_where_it_is_declared(function: object) -> None:
+    scheduler = Scheduler("memory://")
+    with pytest.raises(JobError, match=r"job 'job': its function yields.* have it return, or give Dataflow"):
+        scheduler.add(function, "job", **DAILY)
+    assert scheduler.jobs == ()
 
 
 def without_a_shard() -> None: ...

@@ -1,5 +1,6 @@
 """Listeners: in each process around its shards of a fire, and once in the cluster around all of them."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -130,6 +131,57 @@ def test_what_is_called_once_is_called_by_another_where_its_caller_dies_before()
 def test_what_is_no_listener_is_refused_with_what_to_do() -> None:
     with pytest.raises(JobError, match=r"is no listener: derive .* from shardwright.Listener"):
         Scheduler("memory://").add(lambda: None, "job", listeners=[object()])  # type: ignore[list-item]
+
+
+class Awaiting(Listener):
+    async def before(self, fire: Fire) -> None: ...  # type: ignore[override]
+
+
+class Deaf(Listener):
+    def completed(self) -> None: ...  # type: ignore[override]
+
+
+class InWords(Listener):
+    timeout = "10s"  # type: ignore[assignment]
+
+
+class InNoTime(Listener):
+    timeout = 0.0
+
+
+class Unordered(Listener):
+    order = "first"  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("listener", "complaint"),
+    [
+        (Awaiting, r"give an object of it: Awaiting\(\)"),
+        (Awaiting(), "before is a coroutine, which is not awaited: make it a plain method"),
+        (Deaf(), r"completed must be callable as def completed\(self, fire\)"),
+        (InWords(), "timeout must be None or a number of seconds above 0, not '10s'"),
+        (InNoTime(), "timeout must be None or a number of seconds above 0, not 0.0"),
+        (Unordered(), "order must be a whole number, not 'first'"),
+    ],
+)
+def test_a_listener_that_could_never_be_called_is_refused_where_it_is_declared(
+    listener: Listener, complaint: str
+) -> None:
+    with pytest.raises(JobError, match=complaint):
+        Scheduler("memory://").add(lambda: None, "job", listeners=[listener])
+
+
+def test_a_listener_that_leaves_by_sys_exit_has_failed_like_any_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Leaving(Listener):
+        def before(self, fire: Fire) -> None:
+            sys.exit(3)
+
+    pages: list[str] = []
+    cluster = a_fire_of(Leaving(), pages=pages)
+    assert last(cluster) == "ok"
+    assert "Leaving.before failed" in caplog.text
 
 
 def test_listeners_of_java_members_are_named_in_the_settings() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -148,3 +149,37 @@ def test_a_coroutine_is_a_job_like_any_other() -> None:
     cluster.advance(seconds=FIRE + 5)
     assert sorted(seen) == [0, 1, 2]
     assert last(cluster) == "ok"
+
+
+def test_what_a_run_does_when_told_to_stop_may_fail_and_holds_up_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("out of order")
+
+    def body(shard: Shard) -> None:
+        stack.enter_context(shard.on_cancel(fail))
+
+    cluster = Cluster()
+    with ExitStack() as stack:
+        cluster.start(service(body, timeout="2s"), lasting=5.0)
+        cluster.advance(seconds=FIRE + 6)
+    assert last(cluster) == "timed out"
+    assert "out of order" in caplog.text
+
+
+def test_an_error_that_cannot_say_what_it_is_is_a_failure_like_any_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            return 404  # type: ignore[return-value]
+
+    def body(shard: Shard) -> None:
+        raise Mute
+
+    cluster = Cluster()
+    cluster.start(service(body, retries=1, retry_delay="1s"))
+    cluster.advance(seconds=FIRE + 5)
+    assert last(cluster) == "failed"
+    assert "Mute" in caplog.text

@@ -1,5 +1,6 @@
 """The scheduler as a service uses it: real threads, a real clock, memory and SQLite."""
 
+import asyncio
 import itertools
 import os
 import signal
@@ -7,11 +8,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from shardwright import JobError, Scheduler, Shard
+from shardwright import JobError, Listener, Scheduler, Shard
 from shardwright.registry import Delete, connect
 from shardwright.runtime import hub, supervisor
 from tests.zookeeper_server import Server
@@ -199,6 +202,92 @@ def test_mistakes_are_told_in_words() -> None:
 
     with scheduler, pytest.raises(JobError, match="runs already"):
         scheduler.start()
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), 10**10, "30", None, True])
+@pytest.mark.parametrize("option", ["grace", "missed_after"])
+def test_a_time_that_cannot_be_is_refused_before_anything_else(option: str, seconds: Any) -> None:
+    with pytest.raises(JobError, match=f"{option} must be a number of seconds from 0 to 1,000,000,000, not"):
+        Scheduler("memory://times", **{option: seconds})
+
+
+def test_times_are_whole_numbers_or_broken_ones() -> None:
+    Scheduler("memory://times", grace=0, missed_after=60)
+    Scheduler("memory://times", grace=0.5, missed_after=1e9)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 2.5, "4", None, True])
+def test_a_number_of_threads_that_cannot_be_is_refused_before_anything_else(threads: Any) -> None:
+    with pytest.raises(JobError, match="threads must be a whole number of at least 1, not"):
+        Scheduler("memory://threads", threads=threads)
+
+
+def test_a_time_to_stop_in_that_cannot_be_changes_nothing() -> None:
+    with Scheduler("memory://nan") as scheduler:
+        scheduler.add(lambda: None, "job")
+        with pytest.raises(JobError, match="grace must be a number of seconds"):
+            scheduler.remove("job", grace=float("nan"))
+        with pytest.raises(JobError, match="grace must be a number of seconds"):
+            scheduler.stop(grace=-1)
+        scheduler.trigger("job")
+
+
+class Audit(Listener):
+    """Hears nothing."""
+
+
+@pytest.mark.parametrize(
+    ("given", "instead"),
+    [(Audit(), r"\[Audit\(…\)\]"), (Audit, r"\[Audit\(…\)\]"), ("AUDIT", r"\['AUDIT'\]"), (3, r"\[3\]")],
+)
+def test_listeners_that_are_one_and_no_list_are_refused_with_the_list_they_should_be(
+    given: Any, instead: str
+) -> None:
+    scheduler = Scheduler("memory://listeners", script_folders=["/opt/jobs"])
+    wanted = f"job 'job': listeners .* give a list: {instead}"
+    with pytest.raises(JobError, match=wanted):
+        scheduler.add(lambda: None, "job", listeners=given)
+    with pytest.raises(JobError, match=wanted):
+        scheduler.http("job", "https://example.com/", listeners=given)
+    assert scheduler.jobs == ()
+
+
+def test_who_runs_outside_the_main_thread_is_told_what_to_call_there() -> None:
+    scheduler = Scheduler("memory://aside")
+    wanted = r"only the main thread can: call start\(\) and stop\(\)"
+    with ThreadPoolExecutor(1) as pool, pytest.raises(JobError, match=wanted):
+        pool.submit(scheduler.run).result(PATIENCE)
+    with scheduler:
+        pass  # and nothing of it is left
+
+
+def test_a_coroutine_is_taken_over_from_one_that_died_while_all_threads_are_taken() -> None:
+    seen, taken, release, url = Seen(), threading.Event(), threading.Event(), f"memory://{next(numbers)}"
+    first, second = (Scheduler(url, threads=1, address=f"10.0.0.{number}") for number in (1, 2))
+
+    async def coroutine(shard: Shard) -> None:
+        seen(shard)
+        if shard.attempt == 1:
+            await asyncio.Event().wait()
+
+    def takes() -> None:
+        taken.set()
+        release.wait(PATIENCE)
+
+    for each in (first, second):
+        each.add(coroutine, cron=EVERY_SECOND, failover=True)
+    second.add(takes)
+    with first:
+        seen.wait(lambda shards: len(shards) == 1)
+        with second:
+            second.trigger("takes")
+            assert taken.wait(PATIENCE)
+            died = first._supervisor.let_go()
+            assert died is not None
+            died.abandon()
+            shards = seen.wait(lambda shards: len(shards) >= 2)
+            release.set()
+    assert (shards[1].source, shards[1].attempt) == ("failover", 2)
 
 
 @pytest.mark.slow

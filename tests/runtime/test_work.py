@@ -3,17 +3,22 @@
 import asyncio
 import logging
 import queue
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
 from shardwright import Shard
-from shardwright.errors import Cancelled, Failed
+from shardwright.errors import Cancelled, Failed, JobError
 from shardwright.jobs import JobConfig
 from shardwright.outcomes import CUT_SHORT, FAILED, OK
 from shardwright.runtime.bodies import Body
-from shardwright.runtime.work import End, Workshop, told, try_it
+from shardwright.runtime.loop import MANY
+from shardwright.runtime.tries import End, told, try_it
+from shardwright.runtime.work import Workshop
 from tests.test_shard import a_shard
 
 PATIENCE = 20.0
@@ -117,6 +122,16 @@ def test_coroutines_run_side_by_side_in_one_thread(workshop: Workshop) -> None:
     assert {thread for _, thread in bench.who_began(100)} == {"shardwright-loop"}
 
 
+def test_a_coroutine_has_room_while_all_threads_are_taken() -> None:
+    workshop, bench = Workshop(1, in_loop=lambda job: job == "coroutine"), Bench()
+    bench.run(workshop, config(), 0)
+    bench.who_began(1)
+    assert (workshop.free(config()), workshop.free(config(name="coroutine"))) == (0, MANY)
+    bench.go.set()
+    assert bench.outcomes(1) == [OK]
+    workshop.close()
+
+
 def test_a_coroutine_that_is_told_to_stop_is_cancelled_where_it_waits(workshop: Workshop) -> None:
     bench, tidied = Bench(), threading.Event()
 
@@ -191,3 +206,181 @@ def test_of_a_failure_that_is_a_sentence_no_traceback_is_told() -> None:
     end = try_it(a_shard(), body)
     assert end.error is not None
     assert told(end.error) == ""
+
+
+class Mute(Exception):
+    """Cannot say what it is, by a slip of whoever wrote it."""
+
+    def __str__(self) -> str:
+        return 404  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), asyncio.CancelledError(), GeneratorExit(), Mute()])
+def test_whatever_a_body_raises_is_a_failure_that_is_told(workshop: Workshop, error: BaseException) -> None:
+    bench = Bench()
+
+    def body(shard: Shard) -> None:
+        raise error
+
+    bench.run(workshop, config(), 0, body=body)
+    end = bench.ends.get(timeout=PATIENCE)
+    assert (end.outcome, end.error is not None) == (FAILED, True)
+    assert type(error).__name__ in f"{type(end.error).__name__}: {end.error}"
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), Mute()])
+def test_whatever_a_coroutine_raises_is_its_own_failure_and_the_loop_goes_on(
+    workshop: Workshop, error: BaseException
+) -> None:
+    bench = Bench()
+
+    async def body(shard: Shard) -> None:
+        if shard.item == 0:
+            raise error
+
+    bench.run(workshop, config(), 0, 1, body=body)
+    assert sorted(bench.outcomes(2)) == [FAILED, OK]
+
+
+def test_a_coroutine_that_stops_the_loop_or_ends_it_from_a_task_of_its_own_holds_up_nobody(
+    workshop: Workshop, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench()
+
+    async def leave() -> None:
+        raise SystemExit(3)
+
+    async def body(shard: Shard) -> None:
+        if shard.item == 0:
+            asyncio.get_running_loop().stop()
+        if shard.item == 1:
+            await asyncio.create_task(leave())
+        await asyncio.sleep(0)
+
+    bench.run(workshop, config(), 0, 1, 2, body=body)
+    assert sorted(bench.outcomes(3)) == [FAILED, OK, OK]
+    assert "the loop that all coroutines share" in caplog.text
+
+
+def test_a_coroutine_that_cancels_all_tasks_it_finds_leaves_nobody_without_an_end(workshop: Workshop) -> None:
+    bench = Bench()
+
+    async def waits(shard: Shard) -> None:
+        bench.began.put((shard.item, ""))
+        await asyncio.Event().wait()
+
+    async def cancels(shard: Shard) -> None:
+        for task in asyncio.all_tasks():
+            task.cancel()
+        await asyncio.sleep(0)
+
+    bench.run(workshop, config(), 0, body=waits)
+    bench.who_began(1)
+    bench.run(workshop, config(), 1, body=cancels)
+    assert bench.outcomes(2) == [FAILED, FAILED]
+
+
+class Waiting:
+    """An object that is called by a coroutine, which only shows when it is."""
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+
+    async def __call__(self, shard: Shard) -> None:
+        self.began.set()
+        await asyncio.Event().wait()
+
+
+def test_a_coroutine_that_shows_only_when_it_is_called_is_cancelled_too(workshop: Workshop) -> None:
+    bench, body, shard = Bench(), Waiting(), a_shard()
+    workshop.run(config(), shard, body, bench.ends.put)
+    assert body.began.wait(PATIENCE)
+    shard.cancel()
+    assert bench.outcomes(1) == [CUT_SHORT]
+
+
+def test_a_body_that_yields_has_failed_as_nobody_would_have_run_it() -> None:
+    def body(shard: Shard) -> Iterator[int]:
+        yield 1
+
+    async def coroutine(shard: Shard) -> AsyncIterator[int]:
+        yield 1
+
+    for each in (body, coroutine):
+        end = try_it(a_shard(), each)
+        assert end.outcome == FAILED
+        assert "yields" in str(end.error)
+
+
+def test_of_an_endless_message_no_more_is_told_than_people_read() -> None:
+    def body(shard: Shard) -> None:
+        raise ValueError("password: hunter2, " * 1_000_000)
+
+    end = try_it(a_shard(), body)
+    assert end.error is not None
+    assert len(told(end.error)) < 20_000
+    assert "hunter2" not in told(end.error)
+
+
+def test_a_limit_outlives_the_pool_it_was_kept_in(workshop: Workshop) -> None:
+    bench = Bench()
+    bench.run(workshop, config(pool="2", concurrency=1), 0, 1, 2)
+    bench.who_began(1)
+    assert workshop.free(config(pool="3", concurrency=1)) == 0  # another pool from now on
+    assert bench.began.empty()
+    bench.go.set()
+    assert bench.outcomes(3) == [OK] * 3
+    assert {item for item, _ in bench.who_began(2)} == {1, 2}
+
+
+def test_where_no_thread_can_be_had_the_shard_has_failed_and_says_so(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    bench = Bench()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        bench.run(workshop, config(), 0)
+        end = bench.ends.get(timeout=PATIENCE)
+    assert (end.outcome, "no thread" in str(end.error)) == (FAILED, True)
+    bench.go.set()
+    bench.run(workshop, config(), 1)
+    assert bench.outcomes(1) == [OK]
+    assert [item for item, _ in bench.who_began(1)] == [1]
+    assert workshop.free(config()) == 4
+
+
+def test_a_run_that_never_ends_does_not_keep_its_process_from_ending() -> None:
+    program = (
+        "import threading\n"
+        "from shardwright.jobs import JobConfig\n"
+        "from shardwright.runtime.work import Workshop\n"
+        "from tests.test_shard import a_shard\n"
+        "begun, workshop = threading.Event(), Workshop(1)\n"
+        "def body(shard):\n"
+        "    begun.set()\n"
+        "    threading.Event().wait()\n"
+        "workshop.run(JobConfig(name='job'), a_shard(), body, print)\n"
+        "begun.wait()\n"
+        "workshop.close()\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=3 * PATIENCE).returncode == 0
+
+
+def test_what_is_asked_for_when_all_is_closed_has_failed_and_is_not_forgotten(workshop: Workshop) -> None:
+    bench = Bench()
+    bench.go.set()
+    bench.run(workshop, config(), 0)
+    assert bench.outcomes(1) == [OK]
+    workshop.close()
+    bench.run(workshop, config(), 1)
+    end = bench.ends.get(timeout=PATIENCE)
+    assert (end.outcome, str(end.error)) == (FAILED, "there is no thread to run it in: its pool is closed")
+
+
+@pytest.mark.parametrize("threads", [0, -1, 2.5, "4", None, True])
+def test_a_number_of_threads_that_cannot_be_is_refused(threads: Any) -> None:
+    with pytest.raises(JobError, match="threads must be a whole number of at least 1, not"):
+        Workshop(threads)

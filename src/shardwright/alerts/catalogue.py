@@ -1,6 +1,5 @@
 """The catalogue: which types of handler there are, by the names that `error_handler` has for them."""
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -85,8 +84,7 @@ def _faults(config: JobConfig) -> Iterator[str]:
 
 
 def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name[:100].upper(), {known.upper(): known for known in TYPES}, 1)
-    meant = next((known for known in TYPES if near and known.upper() == near[0]), None)
+    meant = properties.nearest(name, TYPES)
     hint = f" (did you mean {meant!r}?)" if meant else f": there are {', '.join(TYPES)}"
     return (
         f"there is no error_handler {secrets.masked(name)[:100]!r}{hint}; add your own with alerts.register"

@@ -2,8 +2,9 @@
 
 What only concerns this process (LOG, IGNORE, THROW) is done at once, in the caller's thread, each alert by
 itself. All else goes through a digest and is sent by a thread of the desk's own, one after the other; it is
-there while something is to be sent or waits to be. Whatever goes wrong here is logged and counted, and
-reaches no run.
+there while something is to be sent or waits to be. A handler that does not come back is left behind with that
+thread, and is sent nothing more until it has; another thread sees to the others. Whatever goes wrong here is
+logged and counted, and reaches no run.
 """
 
 import logging
@@ -17,7 +18,7 @@ from ..jobs import JobConfig
 from . import catalogue
 from .alert import LONGEST_DETAILS, Alert
 from .digest import Digest, Message
-from .handler import Handler
+from .handler import Handler, Undelivered
 from .settings import Settings
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,9 @@ log = logging.getLogger(__name__)
 # Characters of a text that may have to wait: several times what is shown, so that what is cut off here, be it
 # in the middle of a secret, is never near the end of what is.
 _KEPT = 4 * LONGEST_DETAILS
+
+#: For how many seconds a handler may take over one message while others wait.
+PATIENCE = 120.0
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,22 @@ class Desk:
     """Takes alerts and sees to it that they are told: see `Digest` for how many at once."""
 
     def __init__(
-        self, clock: Clock | None = None, *, window: float = 60.0, burst: int = 1, limit: int = 1000
+        self,
+        clock: Clock | None = None,
+        *,
+        window: float = 60.0,
+        burst: int = 1,
+        limit: int = 1000,
+        patience: float = PATIENCE,
     ) -> None:
         self._clock = clock or SystemClock()
         self._digest = Digest(window=window, burst=burst, limit=limit)
         self._counts = Counts()
         self._handlers: dict[str, tuple[str, Mapping[str, str], Handler]] = {}
         self._strange: set[str] = set()
+        self._patience = patience
+        self._hung: set[str] = set()
+        """The types of handler that were left behind."""
         self._thread: threading.Thread | None = None
         self._closed = False
         # Held by whoever tells and by the thread that sends, for as long as a look into the digest takes.
@@ -132,7 +145,26 @@ class Desk:
 
     def _work(self) -> None:
         while (message := self._next()) is not None:
-            self._send(message)
+            kind = catalogue.type_of(message.config)
+            watch = threading.Timer(self._patience, self._leave_behind, (threading.current_thread(), kind))
+            watch.daemon = True
+            watch.start()
+            self._send(message, kind)
+            watch.cancel()
+            with self._changed:
+                if self._thread is not threading.current_thread():
+                    self._hung.discard(kind)
+                    return
+
+    def _leave_behind(self, thread: threading.Thread, kind: str) -> None:
+        """Another is to send what waits: this one may never come back."""
+        with self._changed:
+            if self._thread is not thread:
+                return
+            self._hung.add(kind)
+            self._thread = None
+            self._begin()
+        log.error("the error handler %s has not come back for %g s: others go on", kind, self._patience)
 
     def _next(self) -> Message | None:
         """What to send now, waited for; None when there is nothing to wait for, and this thread is over."""
@@ -145,11 +177,13 @@ class Desk:
                 self._changed.wait(due - self._clock.boot())
             return message
 
-    def _send(self, message: Message) -> None:
-        config, kind = message.config, catalogue.type_of(message.config)
+    def _send(self, message: Message, kind: str) -> None:
+        config = message.config
         settings = Settings(config.props, self._clock)
         shown = message.alert.hiding(settings.hide)
         try:
+            if kind in self._hung:
+                raise Undelivered("it still has the one before")
             self._handler(config, kind, settings).send(shown)
         except (Exception, SystemExit) as error:  # a user's handler may do anything but end this thread
             why = " ".join(settings.hide(_why(error)).split())[:500]

@@ -29,7 +29,8 @@ class DingTalk:
 
     def send(self, alert: Alert) -> None:
         keyword, secret = self.settings.text("dingtalk.keyword"), self.settings.text("dingtalk.secret")
-        content = f"{keyword}\n{alert.text(most=_LONGEST)}" if keyword else alert.text(most=_LONGEST)
+        text = post.fitted(alert, _LONGEST)
+        content = f"{keyword}\n{text}" if keyword else text
         now = int(self.settings.clock.wall().timestamp() * 1000)
         answer = post.post(
             self.settings,

@@ -24,7 +24,7 @@ class Feishu:
     settings: Settings
 
     def send(self, alert: Alert) -> None:
-        text = _CALL.sub("‹", alert.text(most=_LONGEST))
+        text = _CALL.sub("‹", post.fitted(alert, _LONGEST))
         body: dict[str, object] = {"msg_type": "text", "content": {"text": text}}
         if secret := self.settings.text("feishu.secret"):
             now = int(self.settings.clock.wall().timestamp())

@@ -5,15 +5,19 @@ server holds us up. What goes wrong is told by the name of the setting, never by
 secret, as a whole or in its path, and the errors of HTTP libraries quote it.
 """
 
+import contextlib
 import http.client
 import json
+import socket
 import ssl
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from ..clock import Clock
 from . import values
+from .alert import Alert
 from .handler import Undelivered
 from .properties import Property
 from .settings import Settings
@@ -49,13 +53,23 @@ def post(
         url += ("&" if "?" in url else "?") + query
     connect = settings.number(f"{name}.connectTimeoutMilliseconds", CONNECT) / 1000
     read = settings.number(f"{name}.readTimeoutMilliseconds", READ) / 1000
-    status, answer, failure = _exchange(url, json.dumps(body).encode(), token, connect, read, settings.clock)
+    sent = json.dumps(body, ensure_ascii=False).encode(errors="replace")
+    status, answer, failure = _exchange(url, sent, token, connect, read, settings.clock)
     if failure:
         raise Undelivered(f"the server in {key} {failure}")
     if not 200 <= status < 300:
         elsewhere = ", and redirects are not followed" if 300 <= status < 400 else ""
         raise Undelivered(f"the server in {key} answered with status {status}{elsewhere}")
     return answer
+
+
+def fitted(alert: Alert, most: int) -> str:
+    """As much of its text as has room in so many bytes of JSON, where a quote or a line end takes two."""
+    text = alert.text(most=most)
+    while (size := len(json.dumps(text, ensure_ascii=False).encode())) > most:
+        whole = len(text.encode())
+        text = alert.text(most=min(whole * most // size, whole * 9 // 10))
+    return text
 
 
 def accepted(settings: Settings, key: str, answer: bytes, *names: tuple[str, str]) -> None:
@@ -99,8 +113,9 @@ def _exchange(
     try:
         connection.connect()
         connection.timeout = read
-        connection.request("POST", place.request_uri, body=body, headers=headers, preload_content=False)
-        response = connection.getresponse()
+        with _hanging_up(connection, read):
+            connection.request("POST", place.request_uri, body=body, headers=headers, preload_content=False)
+            response = connection.getresponse()
         return response.status, _beginning(response, clock, read), ""
     except (TimeoutError, urllib3.exceptions.ReadTimeoutError):
         return 0, b"", f"did not answer within {read:g} s"
@@ -116,6 +131,33 @@ def _exchange(
         return 0, b"", f"could not be talked to ({type(error).__name__})"
     finally:
         connection.close()
+
+
+@contextlib.contextmanager
+def _hanging_up(connection: "urllib3.connection.HTTPConnection", seconds: float) -> Iterator[None]:
+    """Hang up unless the answer begins in time: who says a letter now and then is never silent for long."""
+    late = threading.Event()
+
+    def hang_up() -> None:
+        late.set()
+        if connection.sock is not None:
+            with contextlib.suppress(OSError):  # it has ended by itself
+                # Not TLS's own way of it, which would change what the other thread reads from.
+                socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except Exception:
+        if late.is_set():
+            raise TimeoutError from None
+        raise
+    finally:
+        timer.cancel()
+    if late.is_set():
+        raise TimeoutError
 
 
 def _beginning(response: "urllib3.BaseHTTPResponse", clock: Clock, within: float) -> bytes:

@@ -1,7 +1,7 @@
 """Properties: which settings a handler has, and what is wrong with those that a job gives it."""
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .. import references, secrets
@@ -33,9 +33,15 @@ def faults(properties: Sequence[Property], props: Mapping[str, str]) -> Iterator
         elif fault := each.fault_in(value):
             yield f"{each.key} {fault}"
     for key in unknown:
-        near = difflib.get_close_matches(key[:100].lower(), {name.lower(): name for name in known}, 1, 0.6)
-        meant = next((name for name in known if near and name.lower() == near[0]), None)
+        meant = nearest(key, known)
         yield f"there is no property {_quoted(key)}" + (f" (did you mean {meant!r}?)" if meant else "")
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The one that was probably meant, however it was written."""
+    by_lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word[:100].lower(), by_lower, 1)
+    return by_lower[near[0]] if near else None
 
 
 def _is_meant_for(known: Sequence[str], key: str) -> bool:

@@ -4,6 +4,7 @@ A value is read when it is used, and a reference in it resolved then: nothing re
 secret setting holds can be kept out of a text by its value too (`hide`), wherever the text got it from.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
@@ -14,7 +15,7 @@ from . import values
 from .alert import beginning
 
 _TELLING = 4  # a value shorter than this is found in many a word
-_TELLING_IN_URL = 8
+_TELLING_IN_PART = 8
 
 
 class Settings:
@@ -70,14 +71,20 @@ class Settings:
                 value = references.resolve(written, key=key)
             except ConfigError:
                 continue  # so nobody here can know what it would have been
-            sent = value.encode(errors="replace")
-            forms = (value, quote(sent), quote(sent, safe=""), quote_plus(sent))
-            yield from (form for form in forms if len(form) >= _TELLING)
+            yield from (form for form in _spellings(value) if len(form) >= _TELLING)
+            yield from (line for line in value.splitlines() if len(line) >= _TELLING_IN_PART)
             yield from _telling_parts(value)
 
     def __repr__(self) -> str:
         shown = {secrets.masked(key): secrets.masked(value, key=key) for key, value in self.props.items()}
         return f"Settings({shown})"
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """A text as a URL, an error or a JSON object may have it."""
+    sent = value.encode(errors="replace")
+    yield from (value, quote(sent), quote(sent, safe=""), quote_plus(sent))
+    yield from (repr(value)[1:-1], json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
 
 
 def _telling_parts(url: str) -> Iterator[str]:
@@ -87,4 +94,4 @@ def _telling_parts(url: str) -> Iterator[str]:
     parts = urlsplit(url)
     pieces = [f"{parts.path}?{parts.query}", parts.path, parts.query, parts.password or ""]
     pieces += [*parts.path.split("/"), *(value for _, value in parse_qsl(parts.query))]
-    yield from (piece for piece in pieces if len(piece) >= _TELLING_IN_URL)
+    yield from (piece for piece in pieces if len(piece) >= _TELLING_IN_PART)

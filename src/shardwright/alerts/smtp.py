@@ -58,6 +58,10 @@ def _failure(
         return str(error)
     except smtplib.SMTPAuthenticationError as error:
         return f"{server} does not take email.username and email.password: status {error.smtp_code}"
+    except smtplib.SMTPNotSupportedError:
+        return f"{server} takes no addresses beyond ASCII, or no login that we know"
+    except UnicodeEncodeError:
+        return f"{server} cannot be told: email.username and email.password must be ASCII"
     except smtplib.SMTPRecipientsRefused as error:
         return f"{server} refused every recipient: {_answers(settings, error.recipients)}"
     except smtplib.SMTPResponseException as error:

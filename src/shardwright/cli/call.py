@@ -26,6 +26,8 @@ class Call:
 
     address: str | None = None
     """The registry as it was given by --registry."""
+    history: str | None = None
+    """The history as it was given by --history."""
     json: bool = False
     sure: bool = False
     """Whether --yes was given."""
@@ -56,6 +58,12 @@ class Call:
         click.confirm(question, abort=True, err=True)
 
 
+class Unanswered(click.ClickException):
+    """Nobody answers, or nothing is there."""
+
+    exit_code = NO_REGISTRY
+
+
 def call(context: click.Context) -> Call:
     """What is known of this call."""
     return context.find_object(Call) or Call()
@@ -67,6 +75,11 @@ def call(context: click.Context) -> Call:
 def _keep_address(context: click.Context, option: click.Parameter, value: str | None) -> None:
     if value is not None:
         context.obj = replace(call(context), address=value)
+
+
+def _keep_history(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.obj = replace(call(context), history=value)
 
 
 def _keep_json(context: click.Context, option: click.Parameter, value: bool) -> None:
@@ -82,6 +95,14 @@ REGISTRY = click.Option(
     metavar="URL",
     help="The registry: sqlite:///path.db or zookeeper://host/namespace.",
     callback=_keep_address,
+    expose_value=False,
+    is_eager=True,
+)
+HISTORY = click.Option(
+    ["--history"],
+    metavar="ADDRESS",
+    help="The history: sqlite:////folder/history.db or postgresql://user@host/database.",
+    callback=_keep_history,
     expose_value=False,
     is_eager=True,
 )
@@ -112,6 +133,12 @@ class About(Command):
     """A command about a registry."""
 
     common = (REGISTRY, JSON)
+
+
+class Asking(Command):
+    """A command about what the history tells of the jobs in a registry."""
+
+    common = (REGISTRY, HISTORY, JSON)
 
 
 class Changing(Command):

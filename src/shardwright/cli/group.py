@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from .. import __version__
 from ..errors import RegistryError, RegistryUrlError, ShardwrightError
-from .call import FAILED, NO_REGISTRY, REGISTRY, WRONG_USAGE
+from .call import FAILED, REGISTRY, WRONG_USAGE, Unanswered
 
 #: The commands by the titles of the help: what each does, and the file below `commands` that it lives in.
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
@@ -26,11 +26,15 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "shards": ("Show who owns and who runs the shards of a job.", "shards"),
         "servers": ("List the servers, or the jobs of one.", "servers"),
         "leader": ("Tell who leads a job.", "leader"),
+        "history": ("Tell what became of fires, the latest first.", "history"),
+        "why": ("Tell in words why a fire came to what it did.", "why"),
         "preview": ("Tell which shards would move, and move none.", "preview"),
         "dump": ("Print a job's nodes, with addresses masked.", "dump"),
     },
     "Steering": {
         "trigger": ("Have a job fire now.", "trigger"),
+        "rerun": ("Have a fire of the past run once more.", "past"),
+        "backfill": ("Have the fires of a stretch of the past run.", "past"),
         "enable": ("Let a job, a server or a shard work again.", "state"),
         "disable": ("Let a job, a server or a shard rest.", "state"),
         "config": ("Show, compare and change a job's settings.", "config"),
@@ -57,7 +61,7 @@ Exit codes:
   0  done, or all is well
   1  it failed, was refused, or there is trouble
   2  wrong usage: what to write instead is said
-  3  the registry cannot be reached
+  3  the registry cannot be reached, or there is no history
 
 \b
 Completion, for bash (zsh and fish alike):
@@ -110,7 +114,7 @@ def _told(error: Exception) -> click.ClickException:
     if isinstance(error, RegistryUrlError):
         return _Misaddressed(str(error))
     if isinstance(error, RegistryError | TimeoutError):
-        return _Unanswered(str(error))
+        return Unanswered(str(error))
     return _Refused(str(error))
 
 
@@ -120,10 +124,6 @@ class _Refused(click.ClickException):
 
 class _Misaddressed(click.ClickException):
     exit_code = WRONG_USAGE
-
-
-class _Unanswered(click.ClickException):
-    exit_code = NO_REGISTRY
 
 
 main = Commands(

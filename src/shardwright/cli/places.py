@@ -2,7 +2,7 @@
 
 The first of these that says one: `--registry`, the environment's SHARDWRIGHT_REGISTRY, the nearest
 `shardwright.toml` in this folder or above, which says `registry = "zookeeper://zk1,zk2/prod"`. Otherwise it
-is the file that a `Scheduler()` started in this folder makes.
+is the file that a `Scheduler()` started in this folder makes. That file may also say where the history is.
 """
 
 import logging
@@ -18,13 +18,19 @@ from ..registry.url import VARIABLE, found, parse
 
 FILE = "shardwright.toml"
 
+#: What that file may say, and how.
+SETTINGS = {
+    "registry": '"sqlite:///path.db" or "zookeeper://host/namespace"',
+    "history": '"sqlite:////folder/history.db" or "postgresql://user@host/database"',
+}
+
 #: For how many seconds an answer is waited for.
 PATIENCE = 10.0
 
 
 def address(option: str | None) -> str:
     """The address of the registry that is meant."""
-    return found(option or os.environ.get(VARIABLE) or _in_a_file(Path.cwd()))
+    return found(option or os.environ.get(VARIABLE) or in_a_file("registry"))
 
 
 def open_at(option: str | None, *, patience: float | None = None) -> Registry:
@@ -45,10 +51,15 @@ def open_at(option: str | None, *, patience: float | None = None) -> Registry:
     return connect(url, patience=PATIENCE if patience is None else patience)
 
 
-def _in_a_file(folder: Path) -> str | None:
+def in_a_file(setting: str) -> str | None:
+    """What the nearest file says about this, if there is one and it does."""
+    folder = Path.cwd()
     file = next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
-    if file is None:
-        return None
+    return None if file is None else _read(file).get(setting)
+
+
+def _read(file: Path) -> dict[str, str]:
+    """All that a file says, which must make sense as a whole."""
     owner = file.stat().st_uid
     if owner not in (os.getuid(), 0):  # in a folder that all may write to it would be anybody's word
         raise click.UsageError(
@@ -58,10 +69,12 @@ def _in_a_file(folder: Path) -> str | None:
         said = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise click.UsageError(f"{file} cannot be read: {error}") from None
-    unknown = sorted(said.keys() - {"registry"})
+    unknown = sorted(said.keys() - SETTINGS.keys())
     if unknown:
-        raise click.UsageError(f"{file}: there is no setting {unknown[0]!r}; there is: registry")
-    registry = said.get("registry")
-    if not isinstance(registry, str) or not registry:
-        raise click.UsageError(f'{file}: say registry = "sqlite:///path.db" or "zookeeper://host/namespace"')
-    return registry
+        raise click.UsageError(
+            f"{file}: there is no setting {unknown[0]!r}; there are: {', '.join(SETTINGS)}"
+        )
+    for setting in said or ["registry"]:
+        if not isinstance(said.get(setting), str) or not said[setting]:
+            raise click.UsageError(f"{file}: say {setting} = {SETTINGS[setting]}")
+    return said

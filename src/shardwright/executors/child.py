@@ -1,12 +1,10 @@
 """Children: programs that are run to their end for one shard, in a session of their own.
 
 A child is started by the guard (see `guard.py`), which knows until when it may run and ends it if it must,
-also when this process is killed or stopped. Here is the other half of that: one guard for all children of
-this process, one thread that keeps telling it what is left of each lease, and for each child the thread that
+also when this process is killed or stopped. Here is the other half of that: for each child the thread that
 waits for it, reads what it prints, and may be told to have it stopped.
 """
 
-import atexit
 import contextlib
 import errno
 import io
@@ -14,45 +12,34 @@ import json
 import logging
 import math
 import os
-import re
 import selectors
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ..clock import BOOT
+from ..clock import SystemClock
 from ..errors import Cancelled, Failed
 from ..shard import Shard
-from . import guard as guards
+from .guards import PATIENCE, Guard, the_guard
+from .lines import Lines, Source
 
 log = logging.getLogger(__name__)
 
-#: How often the leases are told, in seconds.
-EVERY = 0.1
-#: For how many seconds the guard may fail to do what it should before it is taken for hung, and replaced.
-PATIENCE = 10.0
+boot = SystemClock().boot
+
 #: How much is kept of one line of output, and of all of it, in bytes.
 LONGEST_LINE = 4096
 OUTPUT_LIMIT = 1 << 20
-#: How much a child may say in one line where it speaks to us and not to people.
-LONGEST_WORD = 1 << 20
 
 #: What any program may know of its surroundings. The rest must be asked for by name: it may be secret.
 BASE = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_READ = 1 << 16
-_LAST_READS = 64  # whoever left the group may still hold the pipe, and write for ever
 _WHY_REFUSED = {
     errno.ENOEXEC: "it is neither a binary for this machine nor does it begin with #!",
     errno.E2BIG: "its arguments and environment are longer than the system allows",
@@ -87,12 +74,17 @@ class Ended:
 
     @property
     def how(self) -> str:
-        if self.code >= 0:
-            return f"ended with exit code {self.code}"
-        try:
-            return f"was killed by {signal.Signals(-self.code).name}"
-        except ValueError:
-            return f"was killed by signal {-self.code}"
+        return ending(self.code)
+
+
+def ending(code: int) -> str:
+    """What the exit code of a process says, negative for a signal, as the end of a sentence."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
 
 
 def run(
@@ -124,10 +116,6 @@ def environment(names: Iterable[str]) -> dict[str, str]:
     return {name: os.environ[name] for name in (*BASE, *names) if name in os.environ}
 
 
-def boot() -> float:
-    return time.clock_gettime(BOOT)
-
-
 class Child:
     """One child, as the thread that waits for it sees it. `stop` and `tell_lease` are for other threads."""
 
@@ -140,11 +128,13 @@ class Child:
     ) -> None:
         self._shard, self._program = shard, program
         self._name = f"{shard.job_name}, shard {shard.item}"
+        folder = _here()
         self._pid = 0
         self._ended: Ended | None = None
         self._why = ""
         self._refused: int | None = None
         self._until = -math.inf
+        self._moves = False
         self._news_by = math.inf
         self._selector = selectors.DefaultSelector()
         self._channel, theirs = socket.socketpair()
@@ -154,7 +144,7 @@ class Child:
         self._order = {
             "argv": [_bytes(text) for text in program.argv],
             "env": {_bytes(name): _bytes(text) for name, text in program.env.items()},
-            "cwd": _bytes(str(Path.cwd())),
+            "cwd": _bytes(folder),
             "by_file": program.file is not None,
             "grace": program.grace,
         }
@@ -169,7 +159,7 @@ class Child:
             self._theirs.append(talk)
             self._sources.append(self._source(self._talk, Lines(said)))
 
-    def start(self, guard: "Guard") -> None:
+    def start(self, guard: Guard) -> None:
         """Have the guard start it. Raises OSError where the guard did not hear the whole of it: then nothing
         was started."""
         program = self._program
@@ -183,22 +173,23 @@ class Child:
         self._news_by = boot() + PATIENCE
 
     def tell_lease(self) -> None:
-        """Tell guard and child until when the lease lasts, if that has changed."""
-        until = self._lease_end()
-        if abs(until - self._until) < 0.001:
+        """Tell guard and child until when the lease lasts, and the child whether its shard is to move, if
+        that has changed."""
+        until, moves = self._lease_end(), self._shard.to_move
+        if abs(until - self._until) < 0.001 and moves == self._moves:
             return
-        self._until = until
+        self._until, self._moves = until, moves
         if self._program.bound:
             _send(self._channel, f"lease {until:.6f}\n")
         if self._talk is not None:
-            _send(self._talk, f"{until:.6f}\n")
+            _send(self._talk, f"{until:.6f}{' move' if moves else ''}\n")
 
     def stop(self) -> None:
         """Have it stopped: SIGTERM now, SIGKILL after the grace."""
         self._news_by = min(self._news_by, self._stopped_by())
         _send(self._channel, "stop\n")
 
-    def wait(self, guard: "Guard") -> Ended:
+    def wait(self, guard: Guard) -> Ended:
         """Read what it prints and says until it has ended, and say how it did."""
         while self._ended is None:
             late = self._late_by()
@@ -258,7 +249,7 @@ class Child:
             os.killpg(self._pid, signal.SIGKILL)
         raise Failed(f"{self._name}: ended in mid-run, as its guard process was killed")
 
-    def _source(self, file: socket.socket | io.FileIO, lines: "Lines") -> "Source":
+    def _source(self, file: socket.socket | io.FileIO, lines: Lines) -> Source:
         source = Source(file, lines)
 
         def read() -> None:
@@ -276,189 +267,11 @@ class Child:
             file.close()
 
 
-class Source:
-    """What comes out of a file, as lines."""
-
-    def __init__(self, file: socket.socket | io.FileIO, lines: "Lines") -> None:
-        self.file, self._lines = file, lines
-
-    def read(self) -> bool:
-        """Read what is there; says whether there may be more."""
-        try:
-            data = os.read(self.file.fileno(), _READ)
-        except ConnectionResetError:
-            data = b""
-        self._lines.feed(data)
-        return bool(data)
-
-    def finish(self) -> None:
-        """Read what is left. Nobody is waited for."""
-        os.set_blocking(self.file.fileno(), False)
-        with contextlib.suppress(BlockingIOError):
-            for _ in range(_LAST_READS):
-                if not self.read():
-                    break
-        self._lines.end()
-
-
-class Lines:
-    """Lines out of bytes, each cut to a length, and all of them to a limit."""
-
-    def __init__(
-        self, tell: Callable[[str], None], longest: int = LONGEST_WORD, limit: float = math.inf
-    ) -> None:
-        self._tell, self._longest, self._limit = tell, longest, limit
-        self._line = bytearray()
-        self._cut = 0
-        self._length = 0
-
-    def feed(self, data: bytes) -> None:
-        *whole, rest = data.split(b"\n")
-        for part in whole:
-            self._add(part)
-            self._end_line()
-        self._add(rest)
-
-    def end(self) -> None:
-        """What came after the last line's end is a line, too."""
-        if self._line:
-            self._end_line()
-
-    def _add(self, part: bytes) -> None:
-        room = self._longest - len(self._line)
-        self._line += part[:room]
-        self._cut += max(0, len(part) - room)
-
-    def _end_line(self) -> None:
-        text = self._line.decode(errors="replace").removesuffix("\r")
-        # People read this in a terminal, which would obey what is written there.
-        text = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
-        text += f"… ({self._cut:,} bytes more)" if self._cut else ""
-        full, self._length = self._length > self._limit, self._length + len(self._line) + 1
-        self._line.clear()
-        self._cut = 0
-        if full:
-            return
-        if self._length > self._limit:
-            text = f"(the rest is left out: it is more than {self._limit:,} bytes)"
-        self._tell(text)
-
-
-class Guard:
-    """The guard process, and the thread that keeps telling it what is left of the leases."""
-
-    def __init__(self) -> None:
-        self._control, theirs = socket.socketpair()
-        self._control.settimeout(PATIENCE)
-        with theirs, _unheard():
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", guards.__file__, str(os.getpid())],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                cwd="/",
-                start_new_session=True,  # what is meant for us, as Ctrl-C, is not meant for it
-            )
-        self.pid = self._process.pid
-        self._taking = threading.Lock()
-        self._news = threading.Condition()
-        self._children: set[Child] = set()
-        self._over = False
-        self._teller = threading.Thread(target=self._tell, name="shardwright-leases", daemon=True)
-        self._teller.start()
-
-    def alive(self) -> bool:
-        return not self._over and self._process.poll() is None
-
-    def take(self, files: list[int]) -> None:
-        """Hand it the files of a new run."""
-        with self._taking:
-            socket.send_fds(self._control, [b"r"], files)
-
-    @contextmanager
-    def telling(self, child: Child) -> Iterator[None]:
-        """Keep telling the lease of a child, while in this context."""
-        with self._news:
-            self._children.add(child)
-            self._news.notify()
-        try:
-            yield
-        finally:
-            with self._news:
-                self._children.discard(child)
-
-    def kill(self) -> None:
-        """Kill it, and with it whatever it guards."""
-        self._process.kill()
-        self.close()
-
-    def close(self) -> None:
-        """Let it end, with whatever it guards."""
-        with self._news:
-            self._over = True
-            self._news.notify()
-        self._control.close()
-        try:
-            self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-    def _tell(self) -> None:
-        while True:
-            with self._news:
-                self._news.wait_for(lambda: self._children or self._over)
-                children = list(self._children)
-                self._news.wait_for(lambda: self._over, EVERY)
-                if self._over:
-                    return
-            for child in children:
-                try:
-                    child.tell_lease()
-                except Exception:
-                    log.exception("a lease cannot be told: its child will end with what it was told before")
-
-
-_guard: Guard | None = None
-_starting = threading.Lock()
-
-
-def the_guard() -> Guard:
-    """The one guard of this process; a new one if there is none, or it died."""
-    global _guard
-    with _starting:
-        if _guard is None or not _guard.alive():
-            if _guard is not None:
-                log.warning("the guard process %d has died; another takes its place", _guard.pid)
-                _guard.close()
-            _guard = Guard()
-        return _guard
-
-
-def _close_guard() -> None:
-    if _guard is not None:
-        _guard.close()
-
-
-def _forget_guard() -> None:
-    """In a process that was forked: the guard is the parent's."""
-    global _guard, _starting
-    _forgotten.append(_guard)
-    _guard, _starting = None, threading.Lock()
-
-
-_forgotten: list[Guard | None] = []  # kept, so that nothing takes their process for ours to wait for
-atexit.register(_close_guard)
-os.register_at_fork(after_in_child=_forget_guard)
-
-
-@contextmanager
-def _unheard() -> Iterator[None]:
-    """Have what is started here deaf, from its very first moment, to what a guard does not listen to."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, guards.UNHEARD)
+def _here() -> str:
     try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return str(Path.cwd())
+    except FileNotFoundError:
+        raise Failed("the folder that this process runs in is gone: start it in one that stays") from None
 
 
 def _file_of(data: bytes) -> io.FileIO:

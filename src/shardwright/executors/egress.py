@@ -164,7 +164,7 @@ class Egress:
             if not self._allows(place, address):
                 raise Failed(
                     f"{place.host} is at {address}, where jobs may not call: "
-                    "if it is meant, have the operator add the host or its network to egress"
+                    f"if it is meant, have the operator allow it, as in http_allowed=[{place.host!r}]"
                 )
         return tuple(str(address) for address in found)
 

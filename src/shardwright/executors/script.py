@@ -4,29 +4,22 @@
 
 No shell is in it: the program and its arguments are a list, and nothing in them is expanded. A program is run
 only out of the folders that the operator listed, and only if nobody but root and ourselves can have written
-it. The shard comes as JSON by standard input and in the environment (SHARDWRIGHT_ITEM and so on), so no text
-of a job ever becomes an argument; ElasticJob's JSON is the last argument if that is asked for.
-
-What is checked is the open file. A binary is then started from that very file. What begins with #! is opened
-once more, by its path, by the program named there: in the moment between, root or whoever we run as could put
-another in its place, and nobody else.
+it (see `programs.py`). The shard comes as JSON by standard input and in the environment (SHARDWRIGHT_ITEM and
+so on), so no text of a job ever becomes an argument; ElasticJob's JSON is the last argument if that is asked
+for.
 """
 
-import errno
 import logging
-import os
 import shlex
-import stat
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
 from ..errors import Cancelled, Failed, JobError
 from ..secrets import MASK, looks_secret, masked
 from ..shard import Shard
-from . import child
+from . import child, programs
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +28,6 @@ LAST_LINES = 20
 #: The longest text Linux lets an argument or a variable be, its name and the zero at its end included.
 LONGEST_TEXT = 128 * 1024
 _SHORTEST_SECRET = 4
-
-_BY_FILE = os.execve in os.supports_fd
 
 
 class Script:
@@ -73,7 +64,7 @@ class Script:
         self.elasticjob = elasticjob
         self.grace, self.bound, self.output_limit = grace, bound, output_limit
         _check_words(self.argv, self.env)
-        with _opened(self.argv[0], self.folders):
+        with programs.opened(self.argv[0], self.folders):
             pass
 
     @classmethod
@@ -112,20 +103,22 @@ class Script:
         secrets = self._secrets()
 
         def printed(stream: str, line: str) -> None:
-            line = _without(line, secrets)
             if stream == "stderr":
                 last.append(line)
-            log.info("%s: shard %d: %s", shard.job_name, shard.item, line)
+            if log.isEnabledFor(logging.INFO):  # there may be many, and to mask one takes its time
+                shown = shard.masked(_without(line, secrets))
+                log.info("%s: shard %d: %s", shard.job_name, shard.item, shown)
 
         try:
-            with _opened(self.argv[0], self.folders) as (path, file):
+            with programs.opened(self.argv[0], self.folders) as (path, file):
                 ended = child.run(shard, self._program(shard, path, file), printed)
         except JobError as error:
             raise Failed(f"{told}: {error}") from None
         if ended.stopped:
             raise Cancelled(f"{told}: its script was told to stop")
         if ended.code != 0:
-            raise Failed("\n".join([f"{told}: its script {ended.how}", *last]))
+            shown = [shard.masked(_without(line, secrets)) for line in last]
+            raise Failed("\n".join([f"{told}: its script {ended.how}", *shown]))
 
     def _program(self, shard: Shard, path: str, file: int | None) -> child.Program:
         argv = [path, *self.argv[1:], *([shard.sharding_context()] if self.elasticjob else [])]
@@ -151,7 +144,9 @@ class Script:
         env = self._environment()
         asked = {each.split("=", 1)[0] for each in self.env}
         found = [env[name] for name in asked if name in env and looks_secret(name)]
-        return sorted((text for text in found if len(text) >= _SHORTEST_SECRET), key=len, reverse=True)
+        # Line by line, as it is printed: a key has several.
+        parts = {part for text in found for part in text.splitlines() if len(part) >= _SHORTEST_SECRET}
+        return sorted(parts, key=len, reverse=True)
 
 
 def variables(shard: Shard) -> dict[str, str]:
@@ -198,89 +193,7 @@ def _check_text(name: str, text: str) -> None:
         )
 
 
-# Whether a program may be run
-
-
-@contextmanager
-def _opened(program: str, folders: Sequence[Path]) -> Iterator[tuple[str, int | None]]:
-    """The program's path, and its open file where it can be started from that; refused if it may not run."""
-    path = _found(program, folders)
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
-        raise JobError(f"the script {path} is refused: {why}") from None
-    try:
-        _check_file(path, os.fstat(file))
-        for folder in path.parents:
-            _check_folder(path, folder, os.lstat(folder), listed=_is_in(folder, folders))
-        is_text = os.pread(file, 2, 0) == b"#!"
-        yield str(path), None if is_text or not _BY_FILE else file
-    finally:
-        os.close(file)
-
-
-def _found(program: str, folders: Sequence[Path]) -> Path:
-    """Where the program is, links followed; a name without a folder is looked for in the folders listed."""
-    if not folders:
-        raise JobError(
-            f"the script {program} is refused: scripts are off until the operator lists the folders "
-            'they may come from, as in folders=["/opt/jobs"]'
-        )
-    for folder in folders:
-        try:
-            path = (folder / program).resolve(strict=True)
-        except (OSError, RuntimeError):
-            continue
-        if _is_in(path, folders):
-            return path
-        raise JobError(f"the script {program} is refused: it is {path}, in none of {_listed(folders)}")
-    raise JobError(f"the script {program} is refused: it is not there, in none of {_listed(folders)}")
-
-
-def _check_file(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise JobError(f"the script {path} is refused: it is no file")
-    if not found.st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH):
-        raise JobError(f"the script {path} is refused: it is not executable (chmod +x)")
-    if found.st_mode & (stat.S_ISUID | stat.S_ISGID):
-        raise JobError(
-            f"the script {path} is refused: it runs as somebody else (setuid), who could not be stopped"
-        )
-    _check_owner(path, path, found)
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise JobError(f"the script {path} is refused: others may write it (chmod go-w)")
-
-
-def _check_folder(path: Path, folder: Path, found: os.stat_result, *, listed: bool) -> None:
-    """A folder on the way to the program: nobody else may put one there or, further up, move it away."""
-    _check_owner(path, folder, found)
-    shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    keeps = found.st_mode & stat.S_ISVTX and not listed  # as in /tmp, nobody moves what is another's
-    if shared and not keeps:
-        raise JobError(f"the script {path} is refused: others may write to {folder} (chmod go-w)")
-
-
-def _check_owner(path: Path, checked: Path, found: os.stat_result) -> None:
-    if found.st_uid not in (0, os.geteuid()):
-        raise JobError(
-            f"the script {path} is refused: {checked} belongs to user {found.st_uid}, "
-            f"and must to root or to user {os.geteuid()}"
-        )
-
-
-def _is_in(path: Path, folders: Sequence[Path]) -> bool:
-    return any(path.is_relative_to(folder.resolve()) for folder in folders)
-
-
-def _listed(folders: Sequence[Path]) -> str:
-    return ", ".join(map(str, folders))
-
-
-# What came of it
-
-
 def _without(line: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
         line = line.replace(secret, MASK)
-    return masked(line)
+    return line

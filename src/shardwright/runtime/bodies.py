@@ -14,6 +14,11 @@ def of(function: object, job: str) -> Body:
     """A function that takes the shard, or nothing; refused where it wants anything else."""
     if not callable(function):
         raise JobError(f"job {job!r}: {function!r} is no function")
+    if _yields(function):
+        raise JobError(
+            f"job {job!r}: its function yields, so calling it runs nothing of it: have it return, or give "
+            "Dataflow(fetch, process) where fetch yields"
+        )
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -24,6 +29,12 @@ def of(function: object, job: str) -> Body:
     if len(needed) <= 1 and all(each.kind is not each.KEYWORD_ONLY for each in needed):
         return function
     raise JobError(f"job {job!r}: its function must take the shard or nothing, not {signature}")
+
+
+def _yields(function: Callable[..., object]) -> bool:
+    """Of an object, what counts is how it is called."""
+    called = (function, type(function).__call__)
+    return any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in called)
 
 
 def _without_shard(function: Callable[..., object]) -> Body:

@@ -25,6 +25,7 @@ from ..history import beside, capture, ledger
 from ..history.events import Consumer, Ended, Event, Events, LeaseLost, Logged, Started
 from ..history.late import late_store
 from ..history.ledger import Attempt, Disposition, Entry, Key, Verdict
+from ..registry.url import parse as parse_url
 from ..schedule import parse
 from ..shard import Shard
 from .bodies import Body
@@ -197,7 +198,7 @@ def place_of(url: str, asked: str | Path | bool | None) -> str | Path | None:
     if named := os.environ.get(VARIABLE):
         return named
     if url.startswith("sqlite:") and (asked or find_spec("sqlalchemy") is not None):
-        return beside(Path(url.partition("?")[0].removeprefix("sqlite://")))
+        return beside(Path("/", parse_url(url).path.lstrip("/")))
     if asked:
         raise JobError("say where the history is, such as history='postgresql://user@host/database'")
     return None

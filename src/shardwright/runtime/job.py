@@ -9,6 +9,7 @@ from ..jobs import JobConfig
 from ..shard import Shard
 from .bodies import Body
 from .listeners import Listener
+from .tries import RAISED
 
 log = logging.getLogger("shardwright")
 
@@ -35,7 +36,7 @@ class Job:
         """What to run by these settings; where they make no sense, something that fails and says so."""
         try:
             return self.make(trusted(config, self.config))
-        except Exception as error:
+        except RAISED as error:
             return _failing(error)
 
 
@@ -54,7 +55,7 @@ def trusted(config: JobConfig, declared: JobConfig | None) -> JobConfig:
     return config.replace(props=props)
 
 
-def _failing(error: Exception) -> Body:
+def _failing(error: BaseException) -> Body:
     def body(shard: Shard) -> None:
         raise error
 

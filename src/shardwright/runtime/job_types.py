@@ -4,6 +4,7 @@ Those that ElasticJob knows are made of a job's props, so that operators change 
 everything else. What a process lets them do is its own matter.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +31,8 @@ class JobTypes:
     may go."""
 
     def __init__(self, script_folders: Iterable[str | Path], egress: Egress) -> None:
+        if isinstance(script_folders, str | bytes | Path):  # of a text, the first letter may be all there is
+            raise JobError(f"script_folders is a list: [{os.fsdecode(script_folders)!r}]")
         self.script_folders, self.egress = tuple(script_folders), egress
         self._makes: dict[str, Make] = {
             SCRIPT: _by_props(lambda props, bound: self._script(props, bound)),

@@ -10,7 +10,9 @@ Those of a job are called in their `order`, the lower first, and the other way r
 raises is reported; the shards run all the same, unless it is `vital`.
 """
 
+import inspect
 import logging
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,9 +20,12 @@ from datetime import datetime
 from ..coordination.view import Hooks
 from ..errors import JobError
 from ..jobs import JobConfig
-from .work import End, Workers
+from .tries import RAISED, End
+from .work import Workers
 
 log = logging.getLogger("shardwright")
+
+_METHODS = ("before", "after", "started", "completed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +71,35 @@ def check(listeners: Iterable[object], job: str) -> tuple[Listener, ...]:
     """A job's listeners in their order; refused where one is none."""
     some = list(listeners)
     for each in some:
-        if not isinstance(each, Listener):
-            raise JobError(
-                f"job {job!r}: {each!r} is no listener: derive its class from shardwright.Listener"
-            )
+        if fault := _fault(each):
+            raise JobError(f"job {job!r}: {fault}")
     return tuple(sorted((each for each in some if isinstance(each, Listener)), key=lambda each: each.order))
+
+
+def _fault(listener: object) -> str | None:
+    if isinstance(listener, type) and issubclass(listener, Listener):
+        return f"{listener.__name__} is a listener's class: give an object of it: {listener.__name__}()"
+    if not isinstance(listener, Listener):
+        return f"{listener!r:.200} is no listener: derive its class from shardwright.Listener"
+    who, seconds = type(listener).__name__, listener.timeout
+    if not isinstance(listener.order, int):
+        return f"{who}.order must be a whole number, not {listener.order!r:.100}"
+    if seconds is not None and not (isinstance(seconds, int | float) and 0 < seconds < math.inf):
+        return f"{who}.timeout must be None or a number of seconds above 0, not {seconds!r:.100}"
+    return next(filter(None, (_method_fault(listener, name) for name in _METHODS)), None)
+
+
+def _method_fault(listener: Listener, name: str) -> str | None:
+    method, whose = getattr(listener, name), f"{type(listener).__name__}.{name}"
+    if inspect.iscoroutinefunction(method):
+        return f"{whose} is a coroutine, which is not awaited: make it a plain method"
+    try:
+        inspect.signature(method).bind(None)
+    except TypeError:
+        return f"{whose} must be callable as def {name}(self, fire)"
+    except ValueError:
+        return None  # built in, and nothing is known of it
+    return None
 
 
 def overriding(listeners: Iterable[Listener], name: str) -> list[Listener]:
@@ -109,7 +138,7 @@ def call_all(listeners: Sequence[Listener], name: str, fire: Fire) -> None:
     for listener in overriding(listeners, name):
         try:
             getattr(listener, name)(fire)
-        except Exception as error:
+        except RAISED as error:
             failing = Failing(listener, name)
             failing.__cause__ = error
             failed.append(failing)

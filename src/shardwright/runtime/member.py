@@ -282,6 +282,11 @@ class Member(Turns):
             self._told[item] = cursor.made, new[-1].number
             self._account(cursor.made, item, new)
 
+    def made(self, item: int) -> int:
+        """Which making of the job a shard that we have claimed is of."""
+        known = self._cursors.get(item)
+        return claims.read(known.data).made if known is not None else 0
+
     def kept(self, item: int, made: int, number: int) -> None:
         """The history has what a shard's cursor told of it, up to an entry."""
         if self.local.kept is not None:

@@ -10,17 +10,20 @@ from datetime import UTC, datetime
 from functools import partial
 
 from ..alerts import Alert, Desk, Kind, Settings
+from ..coordination.account import Entry
 from ..coordination.barrier import DONE
 from ..coordination.barrier import FAILED as HOOK_FAILED
 from ..coordination.milestone import STARTED
 from ..coordination.step import Claim
 from ..coordination.view import Source
 from ..errors import ShardwrightError
+from ..history.events import RegistryBack, RegistryLost
 from ..jobs import JobConfig
 from ..outcomes import FAILED, TIMED_OUT
 from ..registry import Create, Delete, Outcome, Registry, State
 from ..shard import Shard
 from . import identity, listeners
+from .chronicle import About, Chronicle
 from .hub import Hub
 from .job import Job, trusted
 from .listeners import Fire, Party
@@ -28,7 +31,8 @@ from .member import Member
 from .runs import Running
 from .sentry import NODE as SENTRY
 from .sentry import Sentry
-from .work import End, Workers, told
+from .tries import End, told
+from .work import Workers
 
 log = logging.getLogger("shardwright")
 
@@ -37,6 +41,9 @@ PATIENCE = 30.0
 
 #: For how many seconds a fire may be late before somebody says that it was missed.
 MISSED_AFTER = 300.0
+
+#: For how many seconds the history is waited for in the end.
+LAST_LINES = 5.0
 
 Key = tuple[str, int, str]
 
@@ -51,12 +58,16 @@ class Process(Hub):
         address: str,
         workers: Workers,
         desk: Desk,
+        chronicle: Chronicle | None = None,
         missed_after: float = MISSED_AFTER,
         failed: Callable[[Exception], None],
     ) -> None:
         super().__init__(registry, failed=failed, told=self._told)
         self.address = address
         self._desk = desk
+        self._chronicle = chronicle or Chronicle(registry.clock, None)
+        self._about: dict[Key, About] = {}
+        self._lost_at: float | None = None
         self._missed_after = missed_after
         self._workers = workers
         self._members: dict[str, Member] = {}
@@ -111,9 +122,14 @@ class Process(Hub):
             self.reactor.post(run.cancel)
         return sorted({job for (job, _, _), _ in running})
 
+    def start(self) -> None:
+        self._chronicle.start()
+        super().start()
+
     def close(self) -> None:
         super().close()
         self._workers.close()
+        self._chronicle.close(LAST_LINES)
 
     def abandon(self) -> None:
         """End the session although the reactor may be stuck; what runs is told to stop."""
@@ -121,6 +137,7 @@ class Process(Hub):
         for run in list(self._running.values()):
             run.shard.cancel()
         self._workers.close()
+        self._chronicle.close(0.0)
 
     # -- the reactor's thread -----------------------------------------------------------------------
 
@@ -150,6 +167,7 @@ class Process(Hub):
                 cancel=lambda item, attempt: self._cancel((job.name, item, attempt)),
                 call=lambda round_, fire: self._call(job, round_, fire),
                 hooks=listeners.hooks(job.listeners),
+                account=partial(self._account, job.name) if self._chronicle.keeps else None,
                 supersede=lambda item, attempt: self._supersede((job.name, item, attempt)),
                 kind=job.kind,
                 slots=lambda: self._workers.free(self._settings(job)),
@@ -160,6 +178,16 @@ class Process(Hub):
         self._declared[job.name] = job.config
         self._members[job.name] = self.reactor.add(job.name, make)
         log.info("%s: %s", job.name, said(job.config, self.registry.now()))
+
+    def _account(self, name: str, made: int, item: int, entries: tuple[Entry, ...]) -> None:
+        """Have the history keep what became of fires, and the member know when it does."""
+        member, last = self._members.get(name), entries[-1].number
+
+        def kept() -> None:
+            if member is not None:
+                self.reactor.post(lambda: member.kept(item, made, last))
+
+        self._chronicle.account(name, made, item, entries, kept)
 
     def _leave(self, name: str, gone: "Future[None]") -> None:
         member = self._members.get(name)
@@ -199,7 +227,9 @@ class Process(Hub):
         shard = partial(self._shard, member, claim, token)
         told = partial(self._end, key, member)
         config = member.settings
-        run = Running(self.reactor, self._workers, config, job.body(config), shard, told)
+        about = self._about[key] = self._facts(job.name, member, claim)
+        body = self._chronicle.witnessed(job.body(config), about)
+        run = Running(self.reactor, self._workers, config, body, shard, told)
         self._running[key] = run
         if claim.source is Source.FAILOVER:
             self._tell(config, Kind.FAILOVER, "its member died over it, and it runs again here", run.shard)
@@ -212,6 +242,19 @@ class Process(Hub):
             self.reactor.later(boot + early, lambda: self._join(job, key, claim.fire))
         else:
             self._join(job, key, claim.fire)
+
+    def _facts(self, name: str, member: Member, claim: Claim) -> About:
+        return About(
+            job=name,
+            made=member.made(claim.item),
+            item=claim.item,
+            fire=claim.fire,
+            attempt=claim.attempt,
+            by=member.me,
+            source=claim.source.value,
+            number=claim.tries,
+            host=self.address,
+        )
 
     def _join(self, job: Job, key: Key, fire: str) -> None:
         """Begin together with the other shards of the fire, once the listeners have heard of it."""
@@ -270,6 +313,8 @@ class Process(Hub):
 
     def _end(self, key: Key, member: Member, end: End, shard: Shard) -> None:
         self._running.pop(key, None)
+        failure = shard.masked(told(end.error)) if end.error is not None else ""
+        self._chronicle.ended(self._about.pop(key), end.outcome, failure)
         place = self._party_of.pop(key, None)
         if place is not None and self._parties[place].leave():
             del self._parties[place]
@@ -307,6 +352,7 @@ class Process(Hub):
             run.supersede()
 
     def _told(self, state: State) -> None:
+        self._chronicle_state(state)
         match state:
             case State.CONNECTED:
                 log.info("connected to the registry again")
@@ -317,6 +363,18 @@ class Process(Hub):
                 for name in sorted({job for job, _, _ in self._running} & self._members.keys()):
                     settings = self._members[name].settings
                     self._tell(settings, Kind.LEASE_LOST, "the registry gave this process up in mid-run")
+
+    def _chronicle_state(self, state: State) -> None:
+        now, boot = self.registry.clock.wall(), self.registry.clock.boot()
+        if state is State.CONNECTED and self._lost_at is not None:
+            self._chronicle.publish(RegistryBack(at=now, seconds=boot - self._lost_at))
+            self._lost_at = None
+        elif state is not State.CONNECTED and self._lost_at is None:
+            self._lost_at = boot
+            self._chronicle.publish(RegistryLost(at=now))
+        if state is State.LOST:
+            for about in self._about.values():
+                self._chronicle.lease_lost(about)
 
 
 def _said_by(error: BaseException | None) -> str:

@@ -20,7 +20,8 @@ from ..outcomes import CUT_SHORT, FAILED, SUPERSEDED, TIMED_OUT
 from ..shard import Shard
 from .bodies import Body
 from .reactor import Later, Reactor
-from .work import End, Workers, told
+from .tries import End, told
+from .work import Workers
 
 log = logging.getLogger("shardwright")
 
@@ -60,7 +61,7 @@ class Running:
     def cancel(self) -> None:
         """Stop. What has not begun never will; what has is told, and has the last word."""
         self._ordered = True
-        self.shard.cancel()
+        self._tell_to_stop()
         if self._begun.acquire(blocking=False):
             self._end(End(CUT_SHORT))
 
@@ -99,7 +100,13 @@ class Running:
             "before it has",
             *(self._config.name, self.shard.item, seconds),
         )
-        self.shard.cancel()
+        self._tell_to_stop()
+
+    def _tell_to_stop(self) -> None:
+        try:
+            self.shard.cancel()
+        except Exception:  # what the job's own code does about it is called here
+            log.exception("%s: shard %d failed when told to stop", self._config.name, self.shard.item)
 
     def _post_end(self, number: int, end: End) -> None:
         """A try is over; in the thread that ran it."""

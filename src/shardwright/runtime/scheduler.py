@@ -13,7 +13,9 @@ has a main loop of its own: `start()` and `stop()`, or `with scheduler:`.
 
 import atexit
 import contextlib
+import inspect
 import logging
+import os
 import shlex
 import signal
 import threading
@@ -21,6 +23,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as NotInTime
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
@@ -30,19 +33,22 @@ from .. import registry as registries
 from ..alerts import Desk
 from ..errors import JobError
 from ..executors.egress import Egress
-from ..executors.process import Isolated, is_child
+from ..executors.inside import is_child
+from ..executors.process import Isolated
+from ..history.events import Consumer
 from ..jobs import JobConfig
 from ..registry import Landed
 from ..registry.url import found, parse
-from . import bodies, fleet, identity
+from . import bodies, identity, parent
 from .bodies import Body
+from .chronicle import Chronicle, place_of
 from .fleet import Fleet
 from .job import Job, Make
 from .job_types import COMMAND_LINE, CONTEXT, HTTP, SCRIPT, JobTypes
 from .listeners import Listener, check
 from .process import MISSED_AFTER, Process
 from .supervisor import Supervisor
-from .work import Workshop
+from .work import Workshop, checked
 
 log = logging.getLogger("shardwright")
 
@@ -55,6 +61,9 @@ LAST_WORD = 2.0
 
 #: Who is told to end again within so many seconds was told once: some tell a process and then its group.
 TOLD_ONCE = 1.0
+
+#: More seconds than anybody waits for; far more would be beyond what a calendar and a timer take.
+LONGEST = 1_000_000_000
 
 #: For how many seconds a replica that is not in all its jobs yet is not said to run.
 JOINED = 30.0
@@ -71,6 +80,10 @@ class Scheduler:
     `script_folders` is where scripts may come from: without any, none is run. `http_allowed` is what calls
     may reach besides public addresses: names, networks, or `host:port`. `missed_after` is for how many
     seconds a fire may be late, of any job of the namespace, before somebody alive says that it was missed.
+
+    `history` is where what becomes of fires is kept: a database's address, or a file. Without one the
+    environment's `SHARDWRIGHT_HISTORY` is asked, and then it is a file beside a registry that is one, and
+    nowhere otherwise; False keeps none.
     """
 
     def __init__(
@@ -83,15 +96,18 @@ class Scheduler:
         script_folders: Iterable[str | Path] = (),
         http_allowed: Iterable[str] = (),
         missed_after: float = MISSED_AFTER,
+        history: str | Path | bool | None = None,
     ) -> None:
         self._url = found(registry)
-        self._threads, self._grace, self._address = threads, grace, address
+        self._history = place_of(self._url, history)
+        self._consumers: list[Consumer] = []
+        self._threads, self._grace, self._address = checked(threads), _seconds("grace", grace), address
         self._jobs: dict[str, Job] = {}
-        self._missed_after = missed_after
-        self._types = JobTypes(script_folders, Egress(tuple(http_allowed)))
+        self._missed_after = _seconds("missed_after", missed_after)
+        self._types = JobTypes(script_folders, _egress(http_allowed))
         self._desk = Desk()
         self._supervisor = Supervisor(self._begin, self._give_up)
-        self._line: fleet.Line | None = None
+        self._line: parent.Line | None = None
         self._over = threading.Event()
         self.failure: Exception | None = None
         """Why the scheduler ended by itself, if it did."""
@@ -132,17 +148,20 @@ class Scheduler:
         name = name or str(getattr(function, "__name__", ""))
         config, heard = self._config(name, settings, listeners)
         make = self._types.of_object(function)
+        if make is not None and isolated:
+            raise JobError(
+                f"job {name!r}: isolated=True is for a function, not for a {type(function).__name__}: "
+                "leave it out, or give a function of a module that does the same"
+            )
         if make is None:
             body = bodies.of(function, name)
-            if isolated:
-                body = _isolated(function, body, config)
-            make = _always(body)
+            make = _Function(_isolated(function, body, config) if isolated else body)
         self._declare(Job(config, make, class_name, heard))
 
     def script(
         self,
         name: str,
-        argv: Sequence[str],
+        argv: Sequence[str | Path],
         /,
         *,
         elasticjob: bool = False,
@@ -151,9 +170,7 @@ class Scheduler:
     ) -> None:
         """Declare a program as a job, from one of the `script_folders`: it has the shard as JSON on its
         standard input and in its environment; with `elasticjob` also as its last argument."""
-        if isinstance(argv, str):
-            raise JobError(f"job {name!r}: give the program and its arguments as a list: {shlex.split(argv)}")
-        props = {COMMAND_LINE: shlex.join(argv), CONTEXT: str(elasticjob).lower()}
+        props = {COMMAND_LINE: shlex.join(_words(argv, name)), CONTEXT: str(elasticjob).lower()}
         self.typed(SCRIPT, name, listeners=listeners, **_with_props(settings, props))
 
     def http(
@@ -192,10 +209,15 @@ class Scheduler:
         out of such an object and the settings that hold."""
         self._types.add_class(of, make)
 
+    def subscribe(self, consumer: Consumer) -> None:
+        """Have somebody told of what happens from the next start on: each event is a value of
+        `shardwright.history.events`. Consumers are called one after the other in a thread of their own."""
+        self._consumers.append(consumer)
+
     def _config(
         self, name: str, settings: Mapping[str, object], heard: Iterable[Listener | str]
     ) -> tuple[JobConfig, tuple[Listener, ...]]:
-        some = list(heard)
+        some = _listed(heard, name)
         names = [each for each in some if isinstance(each, str)]
         config = JobConfig.of({"name": name, "listeners": names, **settings})
         alerts.check(config)
@@ -214,13 +236,14 @@ class Scheduler:
 
     def remove(self, name: str, *, grace: float | None = None) -> None:
         """Leave a job in order: it goes on elsewhere, and what runs of it here may end first."""
+        seconds = self._grace if grace is None else _seconds("grace", grace)
         with self._supervisor.changing:
             self._known(name)
             del self._jobs[name]
             process = self._supervisor.inside
             gone = process.leave(name) if process is not None else None
         if gone is not None:
-            self._wait(gone, self._grace if grace is None else grace, f"leaving the job {name!r}")
+            self._wait(gone, seconds, f"leaving the job {name!r}")
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -245,11 +268,12 @@ class Scheduler:
     def stop(self, grace: float | None = None) -> None:
         """Leave in order: start nothing more, let what runs end within the grace time, hand everything
         over."""
+        seconds = self._grace if grace is None else _seconds("grace", grace)
         with self._supervisor.changing:
             process = self._supervisor.let_go()
             atexit.unregister(self.stop)
         if process is not None:
-            leave(process, self._grace if grace is None else grace)
+            leave(process, seconds)
             self._desk.close()
         self._over.set()
 
@@ -263,7 +287,7 @@ class Scheduler:
         """
         if not logging.getLogger().handlers:
             logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-        self._line = fleet.line()
+        self._line = parent.line()
         if self._line is None and processes != 1:
             self._look_after(processes)
         else:
@@ -278,6 +302,10 @@ class Scheduler:
             raise SystemExit(code)
 
     def _run(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            raise JobError(
+                "run() hears signals, which only the main thread can: call start() and stop() in this one"
+            )
         told: list[tuple[float, int]] = []
 
         def tell(number: int, frame: FrameType | None) -> None:
@@ -374,6 +402,10 @@ class Scheduler:
                 raise JobError("this scheduler does not run: call start() or run() first")
             return self._supervisor.inside
 
+    def _is_coroutine(self, name: str) -> bool:
+        job = self._jobs.get(name)
+        return job is not None and isinstance(job.make, _Function) and job.make.is_coroutine
+
     def _begin(self, failed: Callable[[Exception], None]) -> Process:
         registry = registries.connect(self._url)
         if self._line is not None:
@@ -383,8 +415,9 @@ class Scheduler:
         process = Process(
             registry,
             address=where,
-            workers=Workshop(self._threads),
+            workers=Workshop(self._threads, in_loop=self._is_coroutine),
             desk=self._desk,
+            chronicle=Chronicle(registry.clock, self._history, self._consumers),
             missed_after=self._missed_after,
             failed=failed,
         )
@@ -419,8 +452,61 @@ def _isolated(function: object, body: Body, config: JobConfig) -> Body:
     return Isolated(body, bound=config.lease_lost == "stop")
 
 
-def _always(body: Body) -> Make:
-    return lambda config: body
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """Makes what is run out of a function, which is the same whatever the settings."""
+
+    body: Body
+
+    def __call__(self, config: JobConfig) -> Body:
+        return self.body
+
+    @property
+    def is_coroutine(self) -> bool:
+        return inspect.iscoroutinefunction(self.body)
+
+
+def _seconds(option: str, given: float) -> float:
+    """A time; refused where it cannot be."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= LONGEST:
+        raise JobError(f"{option} must be a number of seconds from 0 to {LONGEST:,}, not {given!r:.100}")
+    return given
+
+
+def _egress(allowed: Iterable[str]) -> Egress:
+    if isinstance(allowed, str | bytes):  # of a text, each letter would be a host
+        raise JobError(f"http_allowed is a list: [{os.fsdecode(allowed)!r}]")
+    return Egress(tuple(allowed))
+
+
+def _words(argv: Sequence[str | Path], job: str) -> list[str]:
+    """A program and its arguments as texts; refused where they are none."""
+    wanted = f"job {job!r}: give the program and its arguments as a list"
+    if isinstance(argv, str | bytes):
+        raise JobError(f"{wanted}{_split(os.fsdecode(argv))}")
+    if isinstance(argv, Path) or not isinstance(argv, Iterable):
+        raise JobError(f"{wanted}: {[str(argv)]}")
+    words = list(argv)
+    for each in words:
+        if not isinstance(each, str | Path):
+            raise JobError(f"job {job!r}: {each!r:.100} is no text: give each word of the command as one")
+    return [str(each) for each in words]
+
+
+def _split(text: str) -> str:
+    try:
+        return f": {shlex.split(text)}"
+    except ValueError as error:
+        return f"; the text that was given cannot be split into one: {error}"
+
+
+def _listed(listeners: Iterable[Listener | str], job: str) -> list[Listener | str]:
+    """A job's listeners; refused where it is one of them and no list."""
+    if isinstance(listeners, Iterable) and not isinstance(listeners, str | bytes | Listener):
+        return list(listeners)
+    kind = listeners if isinstance(listeners, type) else type(listeners)
+    shown = f"{kind.__name__}(…)" if issubclass(kind, Listener) else f"{listeners!r:.100}"
+    raise JobError(f"job {job!r}: listeners is no single one: give a list: [{shown}]")
 
 
 def _with_props(settings: Mapping[str, object], props: Mapping[str, str]) -> dict[str, object]:

@@ -5,45 +5,25 @@ A try that fails is its own outcome and nobody else's matter. How it came out is
 it, in the thread that ran it; nothing here waits for anything.
 """
 
-import asyncio
 import contextvars
 import inspect
 import logging
 import os
+import queue
 import threading
-import traceback
 from collections import deque
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import dropwhile
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
-from .. import secrets
-from ..errors import Cancelled, Failed
+from ..errors import Failed, JobError
 from ..jobs import JobConfig
-from ..outcomes import CUT_SHORT, FAILED, OK
+from ..outcomes import FAILED
 from ..shard import Shard
 from .bodies import Body
+from .loop import MANY, Loop
+from .tries import End, Ended, do_it, try_it, whatever_comes
 
 log = logging.getLogger("shardwright")
-
-_HERE = Path(__file__).parent
-
-#: How many coroutines may be under way where a job sets no limit.
-MANY = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a try came out, and what was raised where it failed."""
-
-    outcome: str
-    error: BaseException | None = None
-
-
-Ended = Callable[[End], None]
 
 
 class Workers(Protocol):
@@ -75,11 +55,20 @@ class Place(Protocol):
     def close(self) -> None: ...
 
 
-class Workshop:
-    """All that this process has to run shards with."""
+def checked(threads: int) -> int:
+    """A number of threads; refused where it cannot be."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise JobError(f"threads must be a whole number of at least 1, not {threads!r:.100}")
+    return threads
 
-    def __init__(self, threads: int) -> None:
-        self._shared = Pool(threads)
+
+class Workshop:
+    """All that this process has to run shards with. `in_loop` says whether a job is known to be a coroutine,
+    by its name: its room is in the loop before anything of it has run."""
+
+    def __init__(self, threads: int, *, in_loop: Callable[[str], bool] = lambda job: False) -> None:
+        self._shared = Pool(checked(threads))
+        self._in_loop = in_loop
         self._loop = Loop()
         self._own: dict[str, Pool] = {}
         self._limits: dict[str, Limit] = {}
@@ -88,7 +77,8 @@ class Workshop:
     def free(self, config: JobConfig) -> int:
         limit = self._limits.get(config.name)
         allowed = limit.free() if limit is not None else MANY
-        return min(allowed, self._pool(config).free())
+        place: Place = self._loop if self._in_loop(config.name) else self._pool(config)
+        return min(allowed, place.free())
 
     def run(self, config: JobConfig, shard: Shard, body: Body, ended: Ended) -> None:
         place: Place = self._loop if inspect.iscoroutinefunction(body) else self._pool(config)
@@ -96,9 +86,9 @@ class Workshop:
             self._limits.pop(config.name, None)
             place.run(shard, body, ended)
             return
-        limit = self._limits.setdefault(config.name, Limit(config.concurrency))
-        limit.most = config.concurrency
-        limit.run(place, shard, body, ended)
+        limit = self._limits.setdefault(config.name, Limit(config.concurrency, place))
+        limit.most, limit.place = config.concurrency, place
+        limit.run(shard, body, ended)
 
     def call(self, act: Callable[[], object], ended: Ended) -> None:
         self._shared.call(act, ended)
@@ -121,12 +111,19 @@ class Workshop:
         own = self._own.get(config.name)
         if own is not None and own.threads == threads:
             return own
+        pool = Pool(threads, config.name) if threads is not None else self._shared
         if own is not None:
-            self.forget(config.name)
-        if threads is None:
-            return self._shared
-        self._own[config.name] = Pool(threads, config.name)
-        return self._own[config.name]
+            self._replace(config.name, own, pool)
+        if threads is not None:
+            self._own[config.name] = pool
+        return pool
+
+    def _replace(self, job: str, old: "Pool", new: "Pool") -> None:
+        """What waits for its turn in the old pool has it in the new one."""
+        limit = self._limits.get(job)
+        if limit is not None and limit.place is old:
+            limit.place = new
+        self._own.pop(job).close()
 
     def _size(self, config: JobConfig) -> int | None:
         asked = (config.pool or "").strip().upper()
@@ -149,110 +146,92 @@ class Workshop:
 
 
 class Pool:
-    """Threads, and a line of runs before them."""
+    """Threads, and a line of runs before them.
+
+    Not those of `concurrent.futures`, for which the interpreter waits at its end, however long they take:
+    what does not stop when told to is left behind.
+    """
 
     def __init__(self, threads: int, of: str = "work") -> None:
         self.threads = threads
-        self._busy = 0
+        self._name = f"shardwright-{of}"
+        self._busy = self._begun = 0
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"shardwright-{of}")
+        self._line: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._closed = False
 
     def free(self) -> int:
         return max(0, self.threads - self._busy)
 
     def run(self, shard: Shard, body: Body, ended: Ended) -> None:
-        self._submit(lambda: try_it(shard, body), ended)
+        self._submit(lambda: whatever_comes(lambda: try_it(shard, body)), ended)
 
     def call(self, act: Callable[[], object], ended: Ended) -> None:
-        self._submit(lambda: do_it(act), ended)
+        self._submit(lambda: whatever_comes(lambda: do_it(act)), ended)
 
     def _submit(self, act: Callable[[], End], ended: Ended) -> None:
         with self._lock:
             self._busy += 1
-        context = contextvars.copy_context()
+        context, begun = contextvars.copy_context(), threading.Lock()
 
         def work() -> None:
-            try:
-                end = context.run(act)
-            finally:
-                with self._lock:
-                    self._busy -= 1
+            if begun.acquire(blocking=False):
+                over(context.run(act))
+
+        def over(end: End) -> None:
+            with self._lock:
+                self._busy -= 1
             ended(end)
 
-        self._pool.submit(work)
+        self._line.put(work)
+        why = self._have_it_done()
+        if why and begun.acquire(blocking=False):  # it stays in the line all the same
+            over(End(FAILED, Failed(f"there is no thread to run it in: {why}")))
+
+    def _have_it_done(self) -> str:
+        """See to it that somebody comes to what is in the line; says why nobody will."""
+        if self._closed:
+            return "its pool is closed"
+        if self._idle.acquire(blocking=False):
+            return ""
+        with self._lock:
+            if self._begun == self.threads:
+                return ""
+            name = f"{self._name}_{self._begun}"
+            try:
+                threading.Thread(target=self._work, name=name, daemon=True).start()
+            except RuntimeError as error:
+                return "" if self._begun else str(error)
+            self._begun += 1
+            return ""
+
+    def _work(self) -> None:
+        while (work := self._next()) is not None:
+            try:
+                work()
+            except Exception:
+                log.exception("how a run came out could not be told")
+        self._line.put(None)  # for the others
+
+    def _next(self) -> Callable[[], None] | None:
+        try:
+            return self._line.get_nowait()
+        except queue.Empty:
+            self._idle.release()
+            return self._line.get()
 
     def close(self) -> None:
         """Begin nothing more that was not asked for. What runs goes on until it ends; nobody waits for it."""
-        self._pool.shutdown(wait=False)
-
-
-class Loop:
-    """A thread for coroutines, from the first one on."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def free(self) -> int:
-        return max(0, MANY - len(self._tasks))
-
-    def run(self, shard: Shard, body: Body, ended: Ended) -> None:
-        context = contextvars.copy_context()
-
-        def begin() -> None:
-            task = asyncio.get_running_loop().create_task(self._work(shard, body, ended), context=context)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-        self._running().call_soon_threadsafe(begin)
-
-    async def _work(self, shard: Shard, body: Body, ended: Ended) -> None:
-        loop, trying = asyncio.get_running_loop(), asyncio.ensure_future(try_coroutine(shard, body))
-
-        def stop() -> None:
-            loop.call_soon_threadsafe(trying.cancel)
-
-        with shard.on_cancel(stop):
-            ended(await trying)
-
-    def close(self) -> None:
-        """Cancel what runs, and end the thread when that has ended."""
-        with self._lock:
-            loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.call_soon_threadsafe(lambda: loop.create_task(self._end(loop)))
-
-    async def _end(self, loop: asyncio.AbstractEventLoop) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        loop.stop()
-
-    def _running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                thread = threading.Thread(
-                    target=_turn, args=(self._loop,), name="shardwright-loop", daemon=True
-                )
-                thread.start()
-            return self._loop
-
-
-def _turn(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()
+        self._closed = True
+        self._line.put(None)
 
 
 class Limit:
     """A job's own limit: so many of its shards at once in this process, the others wait in line."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, most: int, place: Place) -> None:
+        self.most, self.place = most, place
         self._lock = threading.Lock()
         self._busy = 0
         self._waiting: deque[Callable[[], None]] = deque()
@@ -260,15 +239,15 @@ class Limit:
     def free(self) -> int:
         return max(0, self.most - self._busy - len(self._waiting))
 
-    def run(self, place: Place, shard: Shard, body: Body, ended: Ended) -> None:
+    def run(self, shard: Shard, body: Body, ended: Ended) -> None:
         def over(end: End) -> None:
             with self._lock:
                 self._busy -= 1
-            self._go_on()
             ended(end)
+            self._go_on()
 
         with self._lock:
-            self._waiting.append(lambda: place.run(shard, body, over))
+            self._waiting.append(lambda: self.place.run(shard, body, over))
         self._go_on()
 
     def _go_on(self) -> None:
@@ -279,49 +258,3 @@ class Limit:
                 begin = self._waiting.popleft()
                 self._busy += 1
             begin()
-
-
-def told(error: BaseException) -> str:
-    """An error with its traceback, as people may see it: from where their own code begins. What we raise
-    ourselves is a sentence, and where we did is nobody's concern."""
-    if isinstance(error, Failed):
-        return secrets.masked("\n".join(getattr(error, "__notes__", ())))
-    story = traceback.TracebackException.from_exception(error)
-    theirs = dropwhile(lambda frame: Path(frame.filename).parent == _HERE, story.stack)
-    story.stack = traceback.StackSummary.from_list(list(theirs))
-    return secrets.masked("".join(story.format()))
-
-
-def try_it(shard: Shard, body: Body) -> End:
-    """Run it here, and say how it came out."""
-    try:
-        shard.raise_if_cancelled()
-        found = body(shard)
-        if inspect.iscoroutine(found):
-            return asyncio.run(try_coroutine(shard, lambda _: found))
-    except Cancelled:
-        return End(CUT_SHORT)
-    except Exception as error:
-        return End(FAILED, error)
-    return End(OK)
-
-
-def do_it(act: Callable[[], object]) -> End:
-    """Do it here, and say how it came out."""
-    try:
-        act()
-    except Exception as error:
-        return End(FAILED, error)
-    return End(OK)
-
-
-async def try_coroutine(shard: Shard, body: Callable[[Shard], Coroutine[Any, Any, object]] | Body) -> End:
-    """Run it in this loop, and say how it came out. Who swallows the order to stop has the last word."""
-    try:
-        shard.raise_if_cancelled()
-        await body(shard)  # type: ignore[misc]
-    except (Cancelled, asyncio.CancelledError) as error:
-        return End(CUT_SHORT) if shard.cancelled else End(FAILED, error)
-    except Exception as error:
-        return End(FAILED, error)
-    return End(OK)

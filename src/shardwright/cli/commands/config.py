@@ -6,8 +6,8 @@ import click
 
 from ...errors import OperationError
 from ...ops import settings
-from ...ops.operator import Operator
 from ...ops.settings import Change
+from ..auditing import operator
 from ..blocks import Facts, Words, said
 from ..call import About, call, examples
 from ..completion import job_names
@@ -74,7 +74,7 @@ def set_(context: click.Context, name: str, changes: tuple[str, ...]) -> None:
     texts = _taken_apart(changes)
     with call(context).registry() as registry:
         wanted = settings.spelled(texts, settings.get(registry, name).config)
-        done = Operator(registry).update(name, wanted)
+        done = operator(call(context), registry).update(name, wanted)
     show_done(context, done)
 
 

@@ -8,7 +8,7 @@ from ...errors import OperationError
 from ...ops import doctor
 from ...ops.doctor import Finding, Report
 from ...ops.operator import Done, Operator
-from ...registry import Registry
+from ..auditing import operator
 from ..blocks import Block, Table, Words, said
 from ..call import FAILED, Changing, call, examples
 from ..completion import job_names
@@ -31,7 +31,7 @@ def doctor_command(context: click.Context, name: str | None, repair: bool) -> No
         refused: list[str] = []
         if repair and repairable:
             call(context).ask(f"Repair {_counted(repairable)}?")
-            done, refused = _repaired(registry, repairable)
+            done, refused = _repaired(operator(call(context), registry), repairable)
             report = doctor.examine(registry, name)
     document = {**report.as_json(), "done": [each.as_json() for each in done], "refused": refused}
     call(context).show(document, lambda: _blocks(report, done, refused))
@@ -39,12 +39,12 @@ def doctor_command(context: click.Context, name: str | None, repair: bool) -> No
         context.exit(FAILED)
 
 
-def _repaired(registry: Registry, findings: Iterable[Finding]) -> tuple[list[Done], list[str]]:
+def _repaired(somebody: Operator, findings: Iterable[Finding]) -> tuple[list[Done], list[str]]:
     """What was repaired, and what could not be: one that is refused does not keep the others from it."""
-    operator, done, refused = Operator(registry), list[Done](), list[str]()
+    done, refused = list[Done](), list[str]()
     for finding in findings:
         try:
-            done.append(operator.repair(finding))
+            done.append(somebody.repair(finding))
         except OperationError as error:
             refused.append(str(error))
     return done, refused

@@ -4,8 +4,8 @@ import click
 
 from ...errors import OperationError
 from ...ops import steering
-from ...ops.operator import Operator
 from ...registry import Registry
+from ..auditing import operator
 from ..call import About, call, examples
 from ..completion import job_names
 from ..doing import show_done
@@ -32,8 +32,8 @@ def drain_command(context: click.Context, name: str, process: str, wait: float |
     if undo and wait is not None:
         raise click.UsageError("--wait goes with draining, not with --undo")
     with call(context).registry() as registry:
-        who, operator = member(registry, name, process), Operator(registry)
-        done = operator.undrain(name, who) if undo else operator.drain(name, who)
+        who, somebody = member(registry, name, process), operator(call(context), registry)
+        done = somebody.undrain(name, who) if undo else somebody.drain(name, who)
         if wait is not None:
             _wait(registry, name, who, wait)
     show_done(context, done)

@@ -3,7 +3,7 @@
 import click
 
 from ...ops import jobs, looking
-from ...ops.operator import Operator
+from ..auditing import operator
 from ..call import Changing, call, examples
 from ..completion import job_names
 from ..doing import show_done
@@ -37,7 +37,7 @@ def shutdown_command(
         what = f"the job {name!r}" if name is not None else "all their jobs"
         whom = who or (f"all processes on {server}" if server is not None else "all its processes")
         call(context).ask(f"Have {whom} leave {what}?")
-        done = Operator(registry).shutdown(name, server=server, instance=who)
+        done = operator(call(context), registry).shutdown(name, server=server, instance=who)
     show_done(context, done)
 
 
@@ -63,9 +63,9 @@ def remove_command(context: click.Context, name: str | None, server: str | None,
             looking.check_known(name, jobs.names(registry), registry.namespace)
         if server is not None:
             call(context).ask(f"Remove the server {server} from {name or 'all jobs'}?")
-            done = Operator(registry).remove_server(server, job=name)
+            done = operator(call(context), registry).remove_server(server, job=name)
         else:
             assert name is not None
             call(context).ask(f"Remove the job {name!r} with its settings, for good?")
-            done = Operator(registry).remove(name, force=force)
+            done = operator(call(context), registry).remove(name, force=force)
     show_done(context, done)

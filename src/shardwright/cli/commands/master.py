@@ -7,6 +7,7 @@ import click
 from ...ops import masters, mastery
 from ...ops.mastery import Mastery
 from ...recipes.candidacy import ROOT
+from ..auditing import told
 from ..blocks import Table, Words, said
 from ..call import About, Changing, call, examples
 
@@ -51,7 +52,11 @@ def show(context: click.Context, service: str, root: str) -> None:
 @click.pass_context
 def designate(context: click.Context, service: str, address: str, root: str) -> None:
     """Have another candidate be the master: it takes over at once."""
-    with call(context).registry() as registry:
+    detail = f"{address} is to be the master"
+    with (
+        call(context).registry() as registry,
+        told(call(context), registry, "designate", service, detail),
+    ):
         masters.designate(registry, service, address, root=root)
     _show_designated(context, service, address)
 
@@ -67,7 +72,8 @@ def resign(context: click.Context, service: str, root: str) -> None:
     with call(context).registry() as registry:
         found = mastery.show(registry, service, root=root)
         call(context).ask(f"Have {found.master or 'nobody'} be the master of {service} no longer?")
-        heir = mastery.resign(registry, service, root=root)
+        with told(call(context), registry, "resign", service, f"{found.master} is to step down"):
+            heir = mastery.resign(registry, service, root=root)
     _show_designated(context, service, heir)
 
 

@@ -1,7 +1,7 @@
 """`shardwright next`: when a schedule fires."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 
 import click
 
@@ -12,6 +12,7 @@ from ...errors import CronError, MissingExtra
 from ...schedule import Caution, Schedule
 from ..blocks import Block, Table, Words
 from ..call import FAILED, Call, Command, call, examples
+from ..moments import moment
 
 MOST = 10_000
 
@@ -49,7 +50,7 @@ def next_command(
         read = schedule.parse(expression, zone, dst=dst)
     except CronError as error:
         raise click.UsageError(_for_a_shell(expression, str(error))) from None
-    start = _moment(after) if after else SystemClock().wall()
+    start = moment(after, "--after") if after else SystemClock().wall()
     fires = [fire.astimezone(zone) for fire in _fires(read, start, count)]
     cautions = schedule.lint(read, after=start)
     _show(call(context), read, zones.name(zone), fires, cautions)
@@ -61,16 +62,6 @@ def _for_a_shell(expression: str, error: str) -> str:
     """What is wrong, with the remedy as it is typed here."""
     what, unix, _ = error.partition("For a UNIX line: ")
     return f"{what}{unix}shardwright next 'crontab {expression}'" if unix else error
-
-
-def _moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter("write it as 2026-03-29T00:00:00+01:00", param_hint="--after") from None
-    if moment.tzinfo is None:
-        raise click.BadParameter(f"add an offset, such as {text}+00:00", param_hint="--after")
-    return moment.astimezone(UTC)
 
 
 def _fires(read: Schedule, after: datetime, count: int) -> Iterator[datetime]:

@@ -2,7 +2,7 @@
 
 import click
 
-from ...ops.operator import Operator
+from ..auditing import operator
 from ..call import About, call, examples
 from ..completion import job_names
 from ..doing import show_done
@@ -28,7 +28,7 @@ def enable_command(context: click.Context, name: str | None, server: str | None,
     """Let a job, a server or a shard work again."""
     _check(name, server, shard)
     with call(context).registry() as registry:
-        done = Operator(registry).enable(name, server=server, shard=shard)
+        done = operator(call(context), registry).enable(name, server=server, shard=shard)
     show_done(context, done)
 
 
@@ -49,7 +49,7 @@ def disable_command(context: click.Context, name: str | None, server: str | None
     """Let a job, a server or a shard rest. What runs may end; nothing more begins until it is enabled."""
     _check(name, server, shard)
     with call(context).registry() as registry:
-        done = Operator(registry).disable(name, server=server, shard=shard)
+        done = operator(call(context), registry).disable(name, server=server, shard=shard)
     show_done(context, done)
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from ...ops.operator import Operator
+from ..auditing import operator
 from ..call import About, call, examples
 from ..completion import job_names
 from ..doing import show_done
@@ -21,5 +21,5 @@ from ..doing import show_done
 def trigger_command(context: click.Context, name: str, shards: tuple[int, ...]) -> None:
     """Have a job fire now. Each shard runs once, as soon as it is free."""
     with call(context).registry() as registry:
-        done = Operator(registry).trigger(name, shards=shards or None)
+        done = operator(call(context), registry).trigger(name, shards=shards or None)
     show_done(context, done)

@@ -1,0 +1,62 @@
+"""What is changed from here, told to the log, and to the history if there is one.
+
+A history that cannot be told hinders no change: that is said on standard error.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from ..errors import OperationError, RegistryError, ShardwrightError
+from ..ops import audit
+from ..ops.audit import Action, Audit
+from ..ops.operator import Operator
+from ..registry import Registry
+from . import histories
+from .call import Call
+
+
+def operator(asked: Call, registry: Registry) -> Operator:
+    """Somebody who changes things, and whose changes are told."""
+    return Operator(registry, audit=_teller(asked))
+
+
+@contextmanager
+def told(asked: Call, registry: Registry, what: str, target: str, detail: str) -> Iterator[None]:
+    """Tell of a change that is made in the block, or of why it is not."""
+    tell, who = _teller(asked), audit.somebody()
+    try:
+        yield
+    except (OperationError, RegistryError, TimeoutError) as error:
+        tell(Action(registry.now(), who, what, target, "", str(error)))
+        raise
+    tell(Action(registry.now(), who, what, target, detail, audit.DONE))
+
+
+def _teller(asked: Call) -> Audit:
+    def tell(action: Action) -> None:
+        audit.to_log(action)
+        try:
+            _write(asked, action)
+        except (ShardwrightError, click.ClickException) as error:
+            why = error.message if isinstance(error, click.ClickException) else str(error)
+            click.echo(f"Note: this is not in the audit of the history: {why}", err=True)
+
+    return tell
+
+
+def _write(asked: Call, action: Action) -> None:
+    try:
+        with histories.opened(asked) as store:
+            store.audit(
+                at=action.when,
+                who=action.who,
+                what=action.what,
+                target=action.target,
+                detail=action.detail,
+                outcome=action.outcome,
+            )
+    except histories.NoHistory:
+        if isinstance(histories.place(asked), str):  # somebody named one, and relies on it
+            raise

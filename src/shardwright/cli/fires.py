@@ -1,0 +1,94 @@
+"""What the history tells of fires, as it is shown: in a table, and in JSON."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from .. import durations
+from ..history.ledger import Attempt, Disposition, Entry
+from ..ops.values import plain
+from ..outcomes import OK
+from .blocks import NONE, Table, said
+
+#: What the runs wrote to the log, by the id of the run.
+Logs = Mapping[str, Mapping[str, object]]
+
+COLUMNS = ("fire", "job", "shard", "what", "began", "took", "late", "process", "why")
+
+
+def fire_table(entries: Iterable[Entry], empty: str) -> Table:
+    return Table(COLUMNS, [_row(entry) for entry in entries], empty)
+
+
+def as_json(entry: Entry, logs: Logs | None = None) -> dict[str, Any]:
+    verdict = entry.verdict
+    return {
+        "job": entry.key.job,
+        "made": entry.key.made,
+        "fire": entry.key.fire,
+        "shard": entry.key.item,
+        "due": plain(entry.due),
+        "disposition": entry.disposition.value,
+        "outcome": entry.outcome,
+        "began": plain(entry.began),
+        "ended": plain(entry.ended),
+        "late": entry.late,
+        "process": entry.by,
+        "reason": verdict.reason if verdict else "",
+        "later": verdict.later if verdict else "",
+        "attempts": [_attempt(each, logs or {}) for each in entry.attempts],
+    }
+
+
+def _attempt(attempt: Attempt, logs: Logs) -> dict[str, Any]:
+    return {
+        "id": attempt.id,
+        "process": attempt.by,
+        "host": attempt.host,
+        "source": attempt.source,
+        "number": attempt.number,
+        "began": plain(attempt.began),
+        "ended": plain(attempt.ended),
+        "outcome": attempt.outcome,
+        "failure": attempt.failure,
+        "log": logs.get(attempt.id),
+    }
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    return (
+        entry.key.fire,
+        entry.key.job,
+        str(entry.key.item),
+        f"{entry.disposition.value} {entry.outcome}".rstrip(),
+        said(entry.began),
+        _took(entry),
+        NONE if entry.late is None else length(entry.late),
+        said(entry.by),
+        _why(entry),
+    )
+
+
+def length(seconds: float) -> str:
+    """A length of time, as exactly as people care."""
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    return durations.text(timedelta(seconds=round(seconds)))
+
+
+def _took(entry: Entry) -> str:
+    last = entry.result
+    if last is None or last.began is None or last.ended is None:
+        return NONE
+    return length(max(0.0, (last.ended - last.began).total_seconds()))
+
+
+def _why(entry: Entry) -> str:
+    """Why it did not come out well, or not then, or not there, in a few words."""
+    if entry.disposition is Disposition.MADE_GOOD and entry.verdict:
+        return f"made good by {entry.verdict.later}"
+    if entry.result and entry.outcome != OK:
+        return entry.result.failure.strip().rsplit("\n", 1)[-1]
+    if entry.result is None and entry.verdict:
+        return entry.verdict.reason
+    return ""

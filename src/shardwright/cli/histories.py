@@ -1,0 +1,100 @@
+"""Which history is meant, and the way in.
+
+The first of these that says one: `--history`, the environment's SHARDWRIGHT_HISTORY, the nearest
+`shardwright.toml`, which says `history = "postgresql://user@host/database"`. Otherwise it is the file beside
+a registry that is a file. None is made by asking, neither a file nor tables in a database.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import MissingExtra
+from ..runtime.chronicle import VARIABLE, place_of
+from . import places
+from .call import Call, Unanswered
+
+if TYPE_CHECKING:
+    from ..history.store import Store
+
+HOW = (
+    f"name one by --history, {VARIABLE}, or history in {places.FILE}; schedulers on a registry in a file "
+    "keep one beside it, others where Scheduler(history=…) says"
+)
+
+
+class NoHistory(Unanswered):
+    """There is none there."""
+
+
+def place(asked: Call) -> str | Path | None:
+    """Where the history is: an address that somebody named, or the file that it would be in; None for
+    nowhere."""
+    said = asked.history or os.environ.get(VARIABLE) or places.in_a_file("history")
+    return place_of(places.address(asked.address), said)
+
+
+@contextmanager
+def opened(asked: Call) -> Iterator["Store"]:
+    """The history that is meant, open while this lasts."""
+    where = place(asked)
+    if where is None:
+        raise NoHistory(f"there is no history: {HOW}")
+    if isinstance(where, Path) and not where.exists():
+        raise NoHistory(f"there is no history at {where}: {HOW}")
+    try:
+        from ..history.engine import HistoryDown
+        from ..history.store import Store
+    except ImportError as missing:
+        raise MissingExtra("a history needs an extra: pip install 'shardwright[trace]'") from missing
+    try:
+        _check_there(where)
+        with Store(where, trace=False) as store:
+            yield store
+    except HistoryDown as error:
+        raise Unanswered(str(error)) from error
+
+
+def _check_there(where: str | Path) -> None:
+    """Refuse what a store would make if it were opened."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from ..history import upgrade
+    from ..history.engine import HistoryDown, HistoryError, open_engine, shown
+
+    file = _file(where)
+    if file is not None and not file.exists():
+        raise NoHistory(f"there is no history at {file}: {HOW}")
+    try:
+        engine = open_engine(where)
+    except HistoryError as error:
+        raise click.UsageError(str(error)) from None
+    try:
+        with engine.connect() as connection:
+            made = upgrade.version(connection) is not None
+    except SQLAlchemyError as error:
+        why = " ".join(str(getattr(error, "orig", error)).split())
+        raise HistoryDown(f"the history at {shown(engine)} cannot be opened: {why}") from error
+    finally:
+        engine.dispose()
+    if not made:
+        raise NoHistory(f"there is no history at {shown(engine)}: {HOW}")
+
+
+def _file(where: str | Path) -> Path | None:
+    """The file that an address names, if it does."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    if isinstance(where, Path):
+        return where
+    try:
+        url = make_url(where)
+    except ArgumentError:  # it is told in full by who opens it
+        return None
+    named = url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:")
+    return Path(url.database) if named and url.database else None

@@ -1,0 +1,26 @@
+"""History: what became of every fire, kept in a database and told in words.
+
+Nothing here is imported by `import shardwright`; a store needs the extra `trace` (SQLAlchemy and alembic).
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import MissingExtra
+
+if TYPE_CHECKING:
+    from .store import Store
+
+
+def beside(registry: Path) -> Path:
+    """Where the history of a registry in a file is kept, if nobody says otherwise: in the same folder."""
+    return registry.with_name("history.db")
+
+
+def open_store(where: str | Path, *, trace: bool | None = None) -> "Store":
+    """Open the history at an address, or in a file, and make it if it is not there."""
+    try:
+        from .store import Store
+    except ImportError as missing:
+        raise MissingExtra("a history needs an extra: pip install 'shardwright[trace]'") from missing
+    return Store(where, trace=trace)

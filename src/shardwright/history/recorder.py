@@ -1,0 +1,328 @@
+"""The recorder: takes in events and writes them to a store, in batches, in a thread of its own.
+
+A store that is down stops no job. What is told meanwhile waits, joined into one entry for each shard of each
+fire, up to a limit; what is beyond it is dropped, the oldest first, and counted. While the store is down it
+is asked again after a pause that doubles. What was dropped can be completed afterwards: it is in the history
+as unknown, with the reason, and not absent.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ..clock import Clock, SystemClock
+from . import entries, retention
+from .engine import HistoryDown, HistoryError
+from .events import Event, Logged
+from .ledger import Entry, Key
+from .retention import Retention
+from .store import Store
+
+log = logging.getLogger("shardwright")
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+TIDY_EVERY = timedelta(hours=1)
+
+#: How many logs of runs wait at most; they are much larger than entries.
+MOST_LOGS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What was not kept of a job: how much, and of which time."""
+
+    job: str
+    made: int
+    first: datetime
+    last: datetime
+    count: int = 1
+
+    def and_also(self, entry: Entry) -> "Dropped":
+        first, last = min(self.first, entry.due), max(self.last, entry.due)
+        return replace(self, first=first, last=last, count=self.count + 1)
+
+
+class _Ticket:
+    """Entries that somebody waits for to be kept."""
+
+    __slots__ = ("keys", "then", "void")
+
+    def __init__(self, keys: set[Key], then: Callable[[], None]) -> None:
+        self.keys, self.then = keys, then
+        self.void = False
+
+
+class Recorder:
+    """A consumer of events that keeps them in a store.
+
+    It writes when `batch` entries wait, or the first of them has waited for `every` seconds; at most `most`
+    wait. `turn` does what is due now; the thread that `start` begins calls it, and a test may.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock | None = None,
+        keep: Retention | None = None,
+        most: int = 20_000,
+        batch: int = 500,
+        every: float = 1.0,
+    ) -> None:
+        self._store, self._clock, self._keep = store, clock or SystemClock(), keep or Retention()
+        self._most, self._batch, self._every = most, batch, every
+        self._waiting: dict[Key, Entry] = {}
+        self._logs: deque[Logged] = deque(maxlen=MOST_LOGS)
+        self._tickets: deque[_Ticket] = deque()
+        self._lost: dict[tuple[str, int], Dropped] = {}
+        self._since: float | None = None
+        self._again = 0.0
+        self._pause = FIRST_PAUSE
+        self._down: float | None = None
+        self._tidied: float | None = None
+        self._news = threading.Condition()
+        self._writing = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closing = False
+        self.dropped = 0
+        """How many entries were dropped since the beginning."""
+
+    @property
+    def waiting(self) -> int:
+        """How many entries are not written yet."""
+        return len(self._waiting)
+
+    @property
+    def down(self) -> bool:
+        """Whether the store could not be written to when that was last tried."""
+        return self._down is not None
+
+    def __call__(self, event: Event) -> None:
+        """Take in an event; it is not written yet."""
+        entry = entries.of(event)
+        if entry is None and not isinstance(event, Logged):
+            return
+        with self._news:
+            if isinstance(event, Logged):
+                self._logs.append(event)
+            if entry is not None:
+                self._add(entry)
+            self._ring()
+
+    def keep(self, told: Sequence[Entry], then: Callable[[], None]) -> None:
+        """Take in entries. Once all of them are in the store `then` is called, by whoever wrote them, and in
+        the order in which they came; not at all if one had to be dropped."""
+        with self._news:
+            self._tickets.append(_Ticket({entry.key for entry in told}, then))
+            for entry in told:
+                self._add(entry)
+            self._ring()
+
+    def _ring(self) -> None:
+        if self._since is None:
+            self._since = self._clock.boot()
+            self._news.notify()
+        elif len(self._waiting) >= self._batch:
+            self._news.notify()
+
+    def start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="shardwright history", daemon=True)
+            self._thread.start()
+
+    def turn(self) -> float:
+        """Write what is due, if anything is; how many seconds there are until the next turn, at most."""
+        now = self._clock.boot()
+        if self._wait(now) > 0:
+            return self._wait(now)
+        self._write()
+        self._tidy()
+        return self._wait(self._clock.boot())
+
+    def flush(self) -> bool:
+        """Write all that waits, now; whether that could be done."""
+        while self._waiting or self._logs:
+            if not self._write():
+                return False
+        return True
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Write what waits, and end; whether all of it was written. It does not wait for a store that is
+        down: what it cannot take now is told again by who looks at the cursors next."""
+        with self._news:
+            self._closing = True
+            self._news.notify()
+        if self._thread is not None:
+            self._thread.join(timeout)
+        else:
+            self.flush()
+        if self._waiting:
+            log.warning("%d entries of the history could not be written before the end", self.waiting)
+        return not self._waiting
+
+    def take_dropped(self) -> list[Dropped]:
+        """What was dropped since this was last asked: to be completed."""
+        with self._news:
+            found, self._lost = list(self._lost.values()), {}
+        return found
+
+    def complete(
+        self,
+        job: str,
+        fires: Iterable[datetime],
+        shards: int,
+        *,
+        made: int,
+        running: Iterable[tuple[str, int]] = (),
+        reason: str = "nobody has told what became of it, and its cursor no longer says",
+    ) -> int:
+        """Have the history say of every shard of these fires that it is unknown what became of it, unless
+        that is known; how many those were."""
+        self.flush()
+        now = self._clock.wall()
+        return self._store.complete(job, fires, shards, made=made, at=now, reason=reason, running=running)
+
+    def _add(self, entry: Entry) -> None:
+        known = self._waiting.get(entry.key)
+        self._waiting[entry.key] = known.joined(entry) if known else entry
+        while len(self._waiting) > self._most:
+            self._drop(self._waiting.pop(next(iter(self._waiting))))
+
+    def _drop(self, entry: Entry) -> None:
+        self.dropped += 1
+        for ticket in self._tickets:
+            ticket.void = ticket.void or entry.key in ticket.keys
+        place = (entry.key.job, entry.key.made)
+        known = self._lost.get(place)
+        self._lost[place] = known.and_also(entry) if known else Dropped(*place, entry.due, entry.due)
+
+    def _wait(self, now: float) -> float:
+        """How long there is nothing to do."""
+        if now < self._again:
+            return self._again - now
+        if self._since is None:
+            tidied = now - TIDY_EVERY.total_seconds() if self._tidied is None else self._tidied
+            return max(0.0, tidied + TIDY_EVERY.total_seconds() - now)
+        if len(self._waiting) >= self._batch:
+            return 0.0
+        return max(0.0, self._since + self._every - now)
+
+    def _write(self) -> bool:
+        with self._writing:
+            taken, logs = self._take()
+            if not taken and not logs:
+                return True
+            if not self._is_taken(taken, logs):
+                return False
+            kept = self._kept()  # while nobody else has anything under way, which does not wait any more
+        for ticket in kept:
+            if not ticket.void:
+                ticket.then()
+        return True
+
+    def _kept(self) -> list[_Ticket]:
+        """Those whose entries are all in the store, or dropped."""
+        kept: list[_Ticket] = []
+        with self._news:
+            while self._tickets and self._tickets[0].keys.isdisjoint(self._waiting):
+                kept.append(self._tickets.popleft())
+        return kept
+
+    def _is_taken(self, taken: list[Entry], logs: list[Logged]) -> bool:
+        """Whether the store has taken them; otherwise they wait for the next time."""
+        try:
+            self._store.write(taken, logs)
+        except HistoryError as error:
+            if isinstance(error, HistoryDown) or not self._is_taken_singly(taken, logs):
+                self._keep_for_later(taken, logs, error)
+                return False
+        except Exception as error:
+            # Whatever it is, the thread must outlive it, and what was told must not be lost with it.
+            log.exception("the history could not be written")
+            self._keep_for_later(taken, logs, error)
+            return False
+        self._is_up()
+        return True
+
+    def _is_taken_singly(self, taken: list[Entry], logs: list[Logged]) -> bool:
+        """One entry may be at fault, and is dropped. If none at all can be written, the store is."""
+        refused = [entry for entry in taken if not self._is_written([entry], [])]
+        unlogged = [logged for logged in logs if not self._is_written([], [logged])]
+        if len(refused) == len(taken) and len(unlogged) == len(logs):
+            return False
+        with self._news:
+            for entry in refused:
+                log.error("%s: the history refuses shard %d of %s", *_place(entry))
+                self._drop(entry)
+        return True
+
+    def _is_written(self, taken: list[Entry], logs: list[Logged]) -> bool:
+        try:
+            self._store.write(taken, logs)
+        except HistoryError as error:
+            log.debug("not written: %s", str(error))
+            return False
+        return True
+
+    def _take(self) -> tuple[list[Entry], list[Logged]]:
+        with self._news:
+            keys = list(self._waiting)[: self._batch]
+            taken = [self._waiting.pop(key) for key in keys]
+            logs = [self._logs.popleft() for _ in range(min(len(self._logs), self._batch))]
+            self._since = self._clock.boot() if self._waiting or self._logs else None
+        return taken, logs
+
+    def _keep_for_later(self, taken: list[Entry], logs: list[Logged], error: Exception) -> None:
+        now = self._clock.boot()
+        with self._news:
+            newer, self._waiting = self._waiting, {}
+            for entry in [*taken, *newer.values()]:
+                self._add(entry)
+            self._logs.extendleft(reversed(logs[: MOST_LOGS - len(self._logs)]))
+            self._since = now - self._every  # only the pause is waited for
+        if self._down is None:
+            self._down = now
+            log.warning("%s; jobs go on, and it is tried again", str(error))
+        self._again = now + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+
+    def _is_up(self) -> None:
+        if self._down is not None:
+            gone = self._clock.boot() - self._down
+            log.info(
+                "the history is written again, after %.0f s; %d entries were dropped", gone, self.dropped
+            )
+        self._down, self._again, self._pause = None, 0.0, FIRST_PAUSE
+
+    def _tidy(self) -> None:
+        now = self._clock.boot()
+        if self._down is not None or self._closing:
+            return
+        if self._tidied is not None and now - self._tidied < TIDY_EVERY.total_seconds():
+            return
+        self._tidied = now
+        try:
+            gone = retention.tidy(self._store, self._keep, self._clock.wall())
+        except HistoryError as error:
+            log.warning("%s; it is tidied later", str(error))
+            return
+        except Exception:
+            log.exception("the history could not be tidied; that is tried later")
+            return
+        if gone:
+            log.info("%d entries were too old for the history, and are only counted now", gone)
+
+    def _run(self) -> None:
+        while not self._closing:
+            wait = self.turn()
+            with self._news:
+                if wait > 0 and not self._closing:
+                    self._news.wait(wait)
+        self.flush()
+
+
+def _place(entry: Entry) -> tuple[str, int, str]:
+    return entry.key.job, entry.key.item, entry.key.fire

@@ -1,0 +1,125 @@
+"""Why: the words for what became of a fire."""
+
+import pytest
+
+from shardwright.history import ledger
+from shardwright.history.ledger import Disposition, Entry
+from shardwright.history.store import Store
+from shardwright.history.why import ask, why
+from shardwright.outcomes import FAILED, OK
+from tests.history.fires import FIRE, ME, OTHER, T, a_key, a_run, a_verdict, after, an_attempt
+
+
+def told(*found: Entry, before: Entry | None = None) -> str:
+    earlier = {before.key.item: before} if before else None
+    return why(found, job="reindex", at=FIRE, before=earlier)
+
+
+def test_a_fire_on_time_needs_one_line() -> None:
+    assert told(a_run()) == f"reindex at {FIRE}: it ran on time and came out well."
+    assert told(a_run(0), a_run(1)) == f"reindex at {FIRE}: all 2 shards ran on time and came out well."
+
+
+def test_a_fire_nobody_knows_of_says_what_that_may_mean() -> None:
+    assert told().startswith(f"reindex at {FIRE}: nothing is known. Either it was not due then")
+
+
+def test_a_fire_that_was_asked_for_is_called_that() -> None:
+    entry = Entry(ledger.Key("reindex", 7, "#12", 0), T, (an_attempt(ended=1, outcome=OK),))
+    assert why([entry], job="reindex", at="#12") == "reindex, asked for as #12: it came out well."
+
+
+def test_a_shard_that_ran_late_after_a_long_run_says_which() -> None:
+    earlier = Entry(
+        a_key(at=after(-60)), after(-60), (an_attempt(began=0, ended=150, outcome=OK, at=after(-60)),)
+    )
+    assert told(a_run(late=95), before=earlier).splitlines() == [
+        f"reindex at {FIRE}: 1 shard came out well, 1 late.",
+        f"  shard 0: it began 1m35s late, on {ME}, because the run before, of {after(-60).isoformat()}, "
+        f"went on until {after(90).isoformat()}.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "because"),
+    [
+        ("catch-up", "because no member was there to run it in time: it was caught up."),
+        ("misfire", "because the run before was still going on: it was made good right after."),
+        ("failover", "because the member that was to run it had died."),
+        (
+            "scheduled",
+            "and the ledger does not say why: its member was busy, or the registry slow to answer.",
+        ),
+    ],
+)
+def test_a_shard_that_ran_late_says_why_if_that_is_known(source: str, because: str) -> None:
+    entry = Entry(a_key(), T, (an_attempt(began=30, ended=31, outcome=OK, source=source),))
+    assert because in told(entry)
+
+
+def test_a_shard_that_ran_elsewhere_lists_the_attempts() -> None:
+    lost = an_attempt("a0", by=OTHER, ended=3, outcome=ledger.LOST_RUN)
+    again = an_attempt("a1", number=2, began=4, ended=5, outcome=OK, source="failover")
+    assert told(Entry(a_key(), T, (lost, again))).splitlines() == [
+        f"reindex at {FIRE}: 1 shard came out well, 1 taken over by another member.",
+        f"  shard 0: attempt 1 began at {T.isoformat()} on {OTHER} and was lost with its member at "
+        f"{after(3).isoformat()}. attempt 2 began at {after(4).isoformat()} on {ME} and came out well at "
+        f"{after(5).isoformat()}.",
+    ]
+
+
+def test_a_shard_that_failed_says_the_last_line_of_why() -> None:
+    failed = an_attempt(ended=1, outcome=FAILED, failure="Traceback\n  file\nValueError: no customer 7")
+    text = told(Entry(a_key(), T, (failed,)))
+    assert "0 of 1 shard came out well." in text
+    assert f"and failed at {after(1).isoformat()} (ValueError: no customer 7)." in text
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (
+            a_verdict(Disposition.SKIPPED, reason="the job was disabled"),
+            "it was skipped: the job was disabled.",
+        ),
+        (
+            a_verdict(Disposition.MADE_GOOD, later=after(60).isoformat()),
+            f"it could not run in time, and was made good by the run of {after(60).isoformat()}.",
+        ),
+        (
+            a_verdict(Disposition.UNKNOWN, reason="the history was away"),
+            "What became of it is unknown: the history was away.",
+        ),
+        (a_verdict(Disposition.LOST, reason="failover is off"), "It was not run again: failover is off."),
+        (
+            Entry(a_key(), T, (an_attempt(),)),
+            f"it began at {FIRE} on {ME} and has not been heard of since.",
+        ),
+    ],
+)
+def test_a_shard_that_did_not_run_through_says_why(entry: Entry, words: str) -> None:
+    assert told(entry).endswith(f"  shard 0: {words}")
+
+
+def test_shards_of_which_the_same_is_told_share_a_line() -> None:
+    verdict = a_verdict(Disposition.SKIPPED, reason="disabled").verdict
+    skipped = [Entry(a_key(item), T, (), verdict) for item in (1, 2, 3, 7)]
+    assert told(a_run(0), *skipped).splitlines() == [
+        f"reindex at {FIRE}: 1 of 5 shards came out well.",
+        "  shards 1, 2, 3 and 7: it was skipped: disabled.",
+    ]
+    assert "shards 1 to 3: it was" in told(a_run(0), *skipped[:3])
+
+
+def test_of_a_job_made_anew_the_newest_is_told() -> None:
+    old = Entry(a_key(made=3), T, (an_attempt(ended=1, outcome=FAILED),))
+    assert told(old, a_run()) == told(a_run())
+
+
+def test_the_store_is_asked_for_what_was_in_the_way(store: Store) -> None:
+    long = an_attempt("x", began=0, ended=100, outcome=OK, at=after(-60))
+    store.write([Entry(a_key(at=after(-60)), after(-60), (long,)), a_run(late=40), a_run(1)])
+    answer = ask(store, "reindex", T)
+    assert "2 shards came out well, 1 late." in answer
+    assert f"because the run before, of {after(-60).isoformat()}, went on until" in answer
+    assert "nothing is known" in ask(store, "reindex", after(999))
