@@ -38,7 +38,7 @@ QUESTIONS: dict[str, tuple[Callable[[Store], object], str]] = {
     ),
     "the latest 100 failures": (
         lambda store: queries.history(store, outcome=FAILED),
-        "select * from shardwright_ledger where outcome = 'failed' order by due desc, known_as desc limit 101",
+        "select * from shardwright_ledger where outcome = 'failed' order by due desc limit 101",
     ),
     "why, one fire": (
         lambda store: why.ask(store, "job3", MIDDLE),

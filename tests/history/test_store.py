@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import func, select
 
 from shardwright.errors import ShardwrightError
-from shardwright.history import beside, ledger, open_store, queries
+from shardwright.history import beside, ledger, open_store, queries, rows
 from shardwright.history.engine import HistoryDown, HistoryError
 from shardwright.history.events import Logged
 from shardwright.history.ledger import Disposition, Entry
-from shardwright.history.store import Store
+from shardwright.history.store import Store, insert_new
 from shardwright.history.tables import LEDGER
 from shardwright.outcomes import FAILED, OK
 from tests.faults.processes import Child
@@ -100,6 +100,13 @@ def test_many_processes_that_tell_the_same_at_once_make_it_one_row_each(address:
         found = queries.fire(store, "reindex", FIRE)
         assert {entry.disposition for entry in found} == {Disposition.FAILED_OVER}
         assert {len(entry.attempts) for entry in found} == {2}
+
+
+def test_a_row_that_is_there_does_not_keep_those_after_it_from_being_inserted(store: Store) -> None:
+    store.write([a_run(item) for item in range(5)])
+    told = [rows.of(a_run(item)) for item in (0, 5, 6, 1, 7, 8, 9)]
+    store.writing(lambda connection: connection.execute(insert_new(connection, LEDGER), told))
+    assert count(store) == 10
 
 
 def test_a_writer_that_is_killed_leaves_whole_rows_and_what_it_told_is_there(address: str) -> None:
