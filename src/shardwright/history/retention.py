@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from .elasticjob import Trace
-from .store import Store, insert_new
+from .store import Again, Store, insert_new
 from .tables import ATTEMPT_LOG, AUDIT, LEDGER, RETENTION, ROLLUP
 
 #: How many rows go at once.
@@ -87,22 +87,23 @@ def _roll_up(connection: Connection, cut: datetime) -> int:
     found = connection.execute(locked).mappings().all()
     if not found:
         return 0
-    counts = _counts(dict(row) for row in found)
-    keys = ("job", "day", "disposition", "outcome")
-    empty = [dict(zip(keys, key, strict=True), fires=0, late_ms=0, latest_ms=0, ran_ms=0) for key in counts]
-    connection.execute(insert_new(connection, ROLLUP), empty)
-    connection.execute(
-        _added(),
-        [
-            {f"the_{name}": part for name, part in zip(keys, key, strict=True)} | count
-            for key, count in counts.items()
-        ],
-    )
+    _count(connection, _counts(dict(row) for row in found))
     connection.execute(delete(LEDGER).where(LEDGER.c.known_as.in_([row["known_as"] for row in found])))
     return len(found)
 
 
 Counted = tuple[str, date, str, str]
+
+
+def _count(connection: Connection, counts: Mapping[Counted, Mapping[str, int]]) -> None:
+    """Add to what was counted before."""
+    keys = ("job", "day", "disposition", "outcome")
+    empty = [dict(zip(keys, key, strict=True), fires=0, late_ms=0, latest_ms=0, ran_ms=0) for key in counts]
+    connection.execute(insert_new(connection, ROLLUP), empty)
+    for key, count in counts.items():
+        which = {f"the_{name}": part for name, part in zip(keys, key, strict=True)}
+        if connection.execute(_added(), {**which, **count}).rowcount != 1:
+            raise Again  # its row is not there, for once: it must not be deleted without being counted
 
 
 def _counts(found: Iterable[Mapping[str, object]]) -> dict[Counted, dict[str, int]]:

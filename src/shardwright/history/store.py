@@ -6,6 +6,7 @@ one row, and what a row knows is never forgotten for something earlier.
 """
 
 import contextlib
+import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,8 @@ from .events import Logged
 from .ledger import Disposition, Entry, Key, Verdict
 from .tables import ATTEMPT_LOG, AUDIT, LEDGER, LONGEST_ATTEMPT, RETENTION
 
+log = logging.getLogger("shardwright")
+
 #: How many rows are written in one transaction.
 AT_ONCE = 500
 
@@ -38,6 +41,10 @@ _CHANCE = random.SystemRandom()  # so that they do not clash again
 _CLASHES = {"40001", "40P01", 1213, 1205, 1020}
 
 Answer = TypeVar("Answer")
+
+
+class Again(Exception):
+    """A transaction that has to be begun anew."""
 
 
 class Store:
@@ -85,6 +92,8 @@ class Store:
                 except DBAPIError as error:
                     if not _is_clash(error):
                         raise
+                except Again:
+                    log.debug("a row that was to be there is not: once more")
                 time.sleep(_CHANCE.uniform(0, SHORT_PAUSE * tried))
             return self._once(act)
 
@@ -177,6 +186,8 @@ class Store:
     def _told_plainly(self, done: str) -> Iterator[None]:
         try:
             yield
+        except Again as error:
+            raise HistoryDown(f"the history at {self.address} cannot be {done} now: rows vanish") from error
         except SQLAlchemyError as error:
             if is_refusal(error):
                 raise HistoryError(
@@ -208,6 +219,9 @@ def _write(connection: Connection, told: Sequence[Entry], trace: elasticjob.Trac
     if new := [entry for entry in told if entry.key not in stored]:
         connection.execute(insert_new(connection, LEDGER), [rows.of(entry) for entry in new])
         stored |= _stored(connection, new)
+    if any(entry.key not in stored for entry in told):
+        # When transactions clash, MariaDB has been seen to insert some rows of a statement only.
+        raise Again
     joined = [entry.joined(stored[entry.key]) for entry in told]
     if news := [rows.of(entry) for entry in joined if entry != stored[entry.key]]:
         changed = [row | {"the_row": row["known_as"]} for row in news]

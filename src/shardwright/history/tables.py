@@ -9,8 +9,7 @@
 Times are in UTC, to the microsecond, in columns without a zone: so they sort and compare alike everywhere.
 Names compare by their bytes, also in MySQL, where `Job` and `job` would be the same otherwise. A row is known
 as a digest of its job, making, fire and shard: no database looks up hundreds of rows by four columns well.
-It has no number that counts up: beside a second key, MySQL takes a number anew when an insert finds its row
-there, and then drops the rows that follow without a word.
+That is its only key: there is one thing an insert can clash with.
 """
 
 from datetime import UTC, datetime
