@@ -15,9 +15,11 @@ from typing import Any, Self
 
 PATIENCE = 60.0
 
-#: Makes standard input the terminal that the program is controlled by, so that Ctrl-C reaches it.
+#: Makes standard input the terminal that the program is controlled by, so that Ctrl-C reaches it, also where
+#: the tests themselves were started to ignore that.
 _BEGIN = (
-    "import fcntl, os, sys, termios\n"
+    "import fcntl, os, signal, sys, termios\n"
+    "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
     "fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
