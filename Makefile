@@ -6,7 +6,7 @@ WORKERS := $(shell echo $$((2 * $$(nproc))))
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test soak interop simulate bench format lock
+.PHONY: help setup demo lint check test soak interop simulate bench format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -18,11 +18,13 @@ demo: ## three processes share a job, and one is killed (REGISTRY=zookeeper, ARG
 	@scripts/setup python $(filter zookeeper,$(REGISTRY))
 	@$(BIN)/python -m demo --registry $(or $(REGISTRY),embedded) $(ARGS)
 
-check: ## formatting, lint, types, and the tests that need no server
+lint: ## formatting, lint and types
 	@scripts/setup python
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+check: lint ## lint, and the tests that need no server
 	$(BIN)/pytest -q -n auto -m "not zookeeper and not postgresql and not mariadb and not slow"
 
 test: ## every test (ARGS="tests/faults -k cut" chooses some)
