@@ -1,8 +1,9 @@
 """The canary: a secret that a job is given appears in nothing that people read.
 
-That is: no record of any logger, at any level; no node of the registry, be it deleted by now; no `repr` of a
-scheduler, a job or its settings; nothing printed; no alert. It does appear where it is the credential itself
-and on its way to whom it is for: in a header, a URL that is called, a login.
+That is: no record of any logger, at any level; no node of the registry, be it deleted by now; no line of the
+history; no dump; no `repr` of a scheduler, a job or its settings; nothing printed; no alert. It does appear
+where it is the credential itself and on its way to whom it is for: in a header, a URL that is called, or a
+login.
 """
 
 import logging
@@ -17,6 +18,8 @@ from kazoo.client import KazooClient
 
 from shardwright import ConfigError, JobError, Scheduler, Shard
 from shardwright.executors.script import Script
+from shardwright.ops import dump as dumps
+from shardwright.registry import connect
 from tests.alerts.post_office import PostOffice
 from tests.alerts.web import Posted, Web
 
@@ -41,9 +44,10 @@ class Mine:
             address=A,
             grace=2.0,
             script_folders=[folder / "jobs"],
+            history=folder / "kept.db",
             http_allowed=[self.web.url.removeprefix("http://")],
         )
-        self._caplog, self._capfd = caplog, capfd
+        self._caplog, self._capfd, self._history = caplog, capfd, folder / "kept.db"
 
     def hook(self) -> dict[str, str]:
         """Props of a job whose alerts are posted here, under a token that is the secret."""
@@ -68,12 +72,21 @@ class Mine:
             "output": f"{self._capfd.readouterr()}",
             "repr": self.shown + self._shown(),
             "registry": dump(self.story.url),
+            "history": _of_file(self._history),
+            "dump": self._dump(),
             "alert": " ".join(f"{posted.target} {posted.body.decode()}" for posted in self.alerts()),
         }
         assert "job" in places["log"]
         assert "job" in places["repr"]
         assert "job" in places["registry"]
+        assert "failed" in places["history"]
+        assert "config" in places["dump"]
         return [place for place, text in places.items() if CANARY in text]
+
+    def _dump(self) -> str:
+        """As `shardwright dump` and ElasticJob's dump port give it."""
+        with connect(self.story.url) as registry:
+            return "\n".join(dumps.of(registry, "job"))
 
     def _shown(self) -> str:
         jobs = self.scheduler.jobs
