@@ -1,13 +1,16 @@
 """The chronicle: what happens in a process comes into the history, and to whoever listens."""
 
 import logging
+import threading
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shardwright import JobError, Scheduler, Shard
+from shardwright.coordination import due
 from shardwright.history import events, queries
 from shardwright.history.ledger import Disposition, Entry
 from shardwright.history.store import Store
@@ -91,7 +94,8 @@ def test_none_is_kept_where_none_is_wanted(folder: Path) -> None:
     scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", history=False)
     scheduler.add(lambda: None, "tick", **SECONDLY)
     heard = run(scheduler, 1)
-    assert [type(event) for event in heard][:2] == [events.Started, events.Ended]
+    runs = [type(event) for event in heard if isinstance(event, events.RunEvent)]
+    assert runs[:2] == [events.Started, events.Ended]
     assert not (folder / "history.db").exists()
 
 
@@ -133,3 +137,24 @@ def test_where_the_history_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "postgresql://a@b/c")
     assert place_of("zookeeper://zk1/prod", None) == "postgresql://a@b/c"
     assert place_of("zookeeper://zk1/prod", False) is None
+
+
+def test_what_becomes_of_fires_that_did_not_run_is_told_to_those_who_listen(folder: Path) -> None:
+    """One is killed over a run, as it seems to the next; and fires fall while nobody is there."""
+    url = f"sqlite://{folder / 'jobs.db'}"
+    first = Scheduler(url, history=False)
+    first.add(lambda: None, "tick", **SECONDLY, shards=2)
+    run(first, 2)
+    passed = datetime.now(UTC) + timedelta(seconds=2.5)
+    second = Scheduler(url, history=False)
+    second.add(lambda: None, "tick", **SECONDLY, shards=2)
+    heard: Heard[events.Event] = Heard()
+    second.subscribe(heard)
+    threading.Event().wait((passed - datetime.now(UTC)).total_seconds())  # real fires fall by a real clock
+    with second:
+        heard.until(lambda told: any(isinstance(event, events.Skipped) for event in told))
+        heard.until(ended(2))
+    skipped = [event for event in heard.all if isinstance(event, events.Skipped)]
+    assert {event.reason for event in skipped} == {due.NOBODY}
+    assert {event.item for event in skipped} == {0, 1}
+    assert any(isinstance(event, events.LeaseMargin) for event in heard.all)

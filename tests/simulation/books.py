@@ -6,13 +6,14 @@ there is a reason why not.
 
 import random
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from shardwright.coordination import account, claim
 from shardwright.coordination.account import Entry, Passed, Ran
 from shardwright.outcomes import CUT_SHORT
+from shardwright.runtime.member import Nobody
 from shardwright.schedule import Schedule, parse
 
 if TYPE_CHECKING:
@@ -24,6 +25,18 @@ CURSORS = "/ns~shardwright/job/cursor/"
 UNFINISHED = ("", account.LOST, CUT_SHORT)
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+class Teller(Nobody):
+    """Hands in what a member tells of."""
+
+    keeps = True
+
+    def __init__(self, tell: Callable[[int, int, tuple[Entry, ...]], None]) -> None:
+        self._tell = tell
+
+    def account(self, made: int, item: int, entries: tuple[Entry, ...], *, ours: bool) -> None:
+        self._tell(made, item, entries)
 
 
 class Books:

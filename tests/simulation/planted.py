@@ -176,8 +176,8 @@ class EffectBeforeClaim(Member):
 class KeptAtOnce(Member):
     """Does not wait for the history to have written anything."""
 
-    def _tell(self, item: int, cursor: claim.Cursor) -> None:
-        super()._tell(item, cursor)
+    def _tell(self, item: int, cursor: claim.Cursor, *, ours: bool) -> None:
+        super()._tell(item, cursor, ours=ours)
         self.kept(item, cursor.made, cursor.told)
 
 

@@ -23,7 +23,7 @@ from shardwright.registry import Create, Delete, Put, State
 from shardwright.registry.memory import MemoryRegistry
 from shardwright.runtime.member import Member
 
-from .books import Books
+from .books import Books, Teller
 from .java import JavaMember
 from .promises import Observed, Watch
 
@@ -143,7 +143,7 @@ class World:
             supersede=lambda item, attempt: self._cancel(process, item, attempt, SUPERSEDED),
             call=lambda round_, fire: self._call(process, round_, fire),
             hooks=self.hooks,
-            account=lambda made, item, entries: self.books.tell(process, made, item, entries),
+            witness=Teller(lambda made, item, entries: self.books.tell(process, made, item, entries)),
             decide=self.decide,
             chance=random.Random(self.random.random()),
         )

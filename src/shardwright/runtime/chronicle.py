@@ -22,7 +22,22 @@ from ..coordination import account
 from ..coordination.account import Passed, Ran
 from ..errors import JobError
 from ..history import beside, capture, ledger
-from ..history.events import Consumer, Ended, Event, Events, LeaseLost, Logged, Started
+from ..history.events import (
+    Consumer,
+    Ended,
+    Event,
+    Events,
+    FailedOver,
+    LeaseLost,
+    LeaseMargin,
+    Logged,
+    Lost,
+    MadeGood,
+    Moved,
+    Skipped,
+    StaleRefused,
+    Started,
+)
 from ..history.late import late_store
 from ..history.ledger import Attempt, Disposition, Entry, Key, Verdict
 from ..registry.url import parse as parse_url
@@ -61,6 +76,30 @@ class About:
     host: str
 
 
+@dataclass(frozen=True, slots=True)
+class JobWitness:
+    """Tells the chronicle what happens to one job; `kept` is called with the shard, the making and the number
+    of what the history has."""
+
+    chronicle: "Chronicle"
+    job: str
+    kept: Callable[[int, int, int], None]
+
+    @property
+    def keeps(self) -> bool:
+        return self.chronicle.heard
+
+    def account(self, made: int, item: int, entries: tuple[account.Entry, ...], *, ours: bool) -> None:
+        kept = partial(self.kept, item, made, entries[-1].number)
+        self.chronicle.account(self.job, made, item, entries, kept, ours=ours)
+
+    def moved(self, shards: int) -> None:
+        self.chronicle.moved(self.job, shards)
+
+    def refused(self, item: int) -> None:
+        self.chronicle.refused(self.job, item)
+
+
 class Chronicle:
     """Events for whoever listens, and a recorder if there is a history."""
 
@@ -72,15 +111,11 @@ class Chronicle:
             self._events.subscribe(consumer)
         if self._recorder is not None:
             self._events.subscribe(self._recorder)
-        self._heard = self._recorder is not None or bool(consumers)
-
-    @property
-    def keeps(self) -> bool:
-        """Whether there is a history."""
-        return self._recorder is not None
+        self.heard = self._recorder is not None or bool(consumers)
+        """Whether anybody listens."""
 
     def start(self) -> None:
-        if self._heard:
+        if self.heard:
             self._events.start()
         if self._recorder is not None:
             capture.install()
@@ -92,18 +127,39 @@ class Chronicle:
             self._recorder.close(within)
 
     def publish(self, event: Event) -> None:
-        if self._heard:
+        if self.heard:
             self._events.publish(event)
 
     def account(
-        self, job: str, made: int, item: int, entries: Sequence[account.Entry], kept: Callable[[], None]
+        self,
+        job: str,
+        made: int,
+        item: int,
+        entries: Sequence[account.Entry],
+        kept: Callable[[], None],
+        *,
+        ours: bool,
     ) -> None:
-        """Give what a cursor says to the recorder; `kept` is called by another thread when it is written."""
+        """Give what a cursor says to the recorder; `kept` is called by another thread when it is written.
+        What we have said ourselves is told to those who listen, too."""
+        now = self._clock.wall()
+        told = [each for entry in entries for each in _entries(job, made, item, entry, now)]
+        if ours:
+            for event in filter(None, map(_event, told)):
+                self.publish(event)
         if self._recorder is not None:
-            told = [
-                each for entry in entries for each in _entries(job, made, item, entry, self._clock.wall())
-            ]
             self._recorder.keep(told, kept)
+        else:
+            kept()
+
+    def moved(self, job: str, shards: int) -> None:
+        self.publish(Moved(at=self._clock.wall(), job=job, shards=shards))
+
+    def refused(self, job: str, item: int) -> None:
+        self.publish(StaleRefused(at=self._clock.wall(), job=job, fire="#0", item=item))
+
+    def lease_margin(self, seconds: float) -> None:
+        self.publish(LeaseMargin(at=self._clock.wall(), seconds=seconds))
 
     def ended(self, about: About, outcome: str, failure: str) -> None:
         self.publish(Ended(**self._said(about), outcome=outcome, failure=failure))
@@ -113,7 +169,7 @@ class Chronicle:
 
     def witnessed(self, body: Body, about: About) -> Body:
         """The body, with its beginning told, and what it logs kept."""
-        if not self._heard:
+        if not self.heard:
             return body
         return _watched(body, partial(self._began, about), partial(self._logged, about))
 
@@ -163,6 +219,31 @@ def _entries(job: str, made: int, item: int, entry: account.Entry, now: datetime
         yield _run(job, made, item, entry, now)
     else:
         yield from _passed(job, made, item, entry, now)
+
+
+def _event(entry: Entry) -> Event | None:
+    """What is told to those who listen of a fire that did not simply run."""
+    said: dict[str, Any] = {
+        "job": entry.key.job,
+        "made": entry.key.made,
+        "fire": entry.key.fire,
+        "item": entry.key.item,
+    }
+    verdict = entry.verdict
+    if verdict is not None:
+        match verdict.kind:
+            case Disposition.MADE_GOOD:
+                return MadeGood(at=verdict.at, later=verdict.later, **said)
+            case Disposition.SKIPPED:
+                return Skipped(at=verdict.at, reason=verdict.reason, **said)
+            case Disposition.LOST:
+                return Lost(at=verdict.at, reason=verdict.reason, **said)
+        return None
+    for lost in entry.attempts:
+        if lost.outcome == ledger.LOST_RUN:
+            said |= {"attempt": lost.id, "by": lost.by, "source": lost.source, "number": lost.number}
+            return FailedOver(at=lost.ended or entry.due, **said)
+    return None
 
 
 def _run(job: str, made: int, item: int, ran: Ran, now: datetime) -> Entry:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from .. import coordination
 from ..coordination import claim as claims
@@ -49,7 +49,37 @@ GROUPS = "~shardwright~groups"
 LONGEST_OUTCOME = 1000
 
 Work = Callable[[Claim, int], None]
-Account = Callable[[int, int, tuple[Entry, ...]], None]
+
+
+class Witness(Protocol):
+    """Who is told what happens to a job here, besides what is to be done."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether somebody wants to know what becomes of fires, so that cursors have to say it."""
+
+    def account(self, made: int, item: int, entries: tuple[Entry, ...], *, ours: bool) -> None:
+        """What became of fires: of which making of the job, of which shard, and what; maybe more than once.
+        `ours` is what we have written ourselves, which nobody was told before. `Member.kept` must be called
+        when the history has it, and all of that shard before it."""
+
+    def moved(self, shards: int) -> None:
+        """We have given so many shards to others."""
+
+    def refused(self, item: int) -> None:
+        """What we wrote for a shard came too late."""
+
+
+class Nobody:
+    """Nobody is told."""
+
+    keeps = False
+
+    def account(self, made: int, item: int, entries: tuple[Entry, ...], *, ours: bool) -> None: ...
+    def moved(self, shards: int) -> None: ...
+    def refused(self, item: int) -> None: ...
+
+
 RunEffect = Start | Supersede | Go | CallHook | Forget | Saved | Called | Sure | Reread
 T = TypeVar("T")
 
@@ -63,8 +93,7 @@ class Member(Turns):
     to, where the job wants that to end it. `call` is called to call a hook for a fire, and
     `called` must be when that is over.
 
-    `account` is told what became of fires: of which making of the job, of which shard, and what, maybe more
-    than once; `kept` must be called when the history has it, and all of that shard before it.
+    `witness` is told what happens besides.
 
     `slots` says how many more shards could start at once.
 
@@ -82,7 +111,7 @@ class Member(Turns):
         supersede: Callable[[int, str], None] = lambda item, attempt: None,
         call: Callable[[str, str], None] = lambda round, fire: None,
         hooks: Hooks | None = None,
-        account: Account | None = None,
+        witness: Witness | None = None,
         kind: str = "",
         slots: Callable[[], int] = lambda: 1,
         wake: Callable[[], None] = lambda: None,
@@ -100,7 +129,8 @@ class Member(Turns):
         )
         self.config = config
         self.settings = config
-        self.local = Local(hooks=hooks or Hooks(), kept=None if account is None else {})
+        self._witness = witness or Nobody()
+        self.local = Local(hooks=hooks or Hooks(), kept={} if self._witness.keeps else None)
         self.me = ""
         self.refused: str | None = None
         """Why we cannot be in the job at all."""
@@ -115,7 +145,6 @@ class Member(Turns):
         self._groups: dict[str, Tree] = {}
         self._be_in_group(config)
         self._asking: list[Callable[[View | None], bool]] = []
-        self._account = account or (lambda made, item, entries: None)
         self._told: dict[int, tuple[int, int]] = {}
         """Up to which entry of each shard's account the history was told."""
 
@@ -262,25 +291,27 @@ class Member(Turns):
             if item is None:
                 continue
             if isinstance(write, Create):
-                self._know(item, Node(write.data, 0, "", number, number))
+                self._know(item, Node(write.data, 0, "", number, number), ours=True)
             elif isinstance(write, Put) and write.version is not None:
                 known = self._cursors.get(item)
                 made = known.made if known is not None else 0
-                self._know(item, Node(write.data, write.version + 1, "", made, number))
+                self._know(item, Node(write.data, write.version + 1, "", made, number), ours=True)
+        if moved := sum(_gives_away(write, self._root, self.me) for write in writes):
+            self._witness.moved(moved)
 
-    def _know(self, item: int, node: Node | None) -> None:
+    def _know(self, item: int, node: Node | None, *, ours: bool = False) -> None:
         self._cursors[item] = node
         self._learned[item] = self._registry.clock.boot()
         if node is not None and self.local.kept is not None:
-            self._tell(item, claims.read(node.data))
+            self._tell(item, claims.read(node.data), ours=ours)
 
-    def _tell(self, item: int, cursor: claims.Cursor) -> None:
+    def _tell(self, item: int, cursor: claims.Cursor, *, ours: bool) -> None:
         """Have the history told what a cursor keeps for it, as far as it may not have been."""
         made, number = self._told.get(item, (0, 0))
         new = tuple(entry for entry in cursor.tail if made != cursor.made or entry.number > number)
         if new:
             self._told[item] = cursor.made, new[-1].number
-            self._account(cursor.made, item, new)
+            self._witness.account(cursor.made, item, new, ours=ours)
 
     def made(self, item: int) -> int:
         """Which making of the job a shard that we have claimed is of."""
@@ -316,6 +347,9 @@ class Member(Turns):
             item = self._item_of(write.path)
             if item is not None:
                 self._cursors.pop(item, None)
+        if isinstance(outcome, Refused) and isinstance(step.then, Forget):
+            for late in step.then.items:
+                self._witness.refused(late)
 
     def _effect(self, effect: Effect, number: int) -> None:
         match effect:
@@ -447,3 +481,9 @@ class Member(Turns):
         if path.startswith("~"):
             return f"{self._own_root}/watched/{path[1:]}"
         return f"{self._root}/{path}" if path else self._root
+
+
+def _gives_away(write: Write, root: str, me: str) -> bool:
+    """Whether a shard is somebody else's by this."""
+    owned = write.path.startswith(f"{root}/sharding/") and write.path.endswith("/instance")
+    return owned and isinstance(write, Put | Create) and write.data != me

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from functools import partial
 
 from ..alerts import Alert, Desk, Kind, Settings
-from ..coordination.account import Entry
 from ..coordination.barrier import DONE
 from ..coordination.barrier import FAILED as HOOK_FAILED
 from ..coordination.milestone import STARTED
@@ -23,7 +22,7 @@ from ..outcomes import FAILED, TIMED_OUT
 from ..registry import Create, Delete, Outcome, Registry, State
 from ..shard import Shard
 from . import identity, listeners
-from .chronicle import About, Chronicle
+from .chronicle import About, Chronicle, JobWitness
 from .hub import Hub
 from .job import Job, trusted
 from .listeners import Fire, Party
@@ -167,7 +166,7 @@ class Process(Hub):
                 cancel=lambda item, attempt: self._cancel((job.name, item, attempt)),
                 call=lambda round_, fire: self._call(job, round_, fire),
                 hooks=listeners.hooks(job.listeners),
-                account=partial(self._account, job.name) if self._chronicle.keeps else None,
+                witness=JobWitness(self._chronicle, job.name, partial(self._kept, job.name)),
                 supersede=lambda item, attempt: self._supersede((job.name, item, attempt)),
                 kind=job.kind,
                 slots=lambda: self._workers.free(self._settings(job)),
@@ -179,15 +178,11 @@ class Process(Hub):
         self._members[job.name] = self.reactor.add(job.name, make)
         log.info("%s: %s", job.name, said(job.config, self.registry.now()))
 
-    def _account(self, name: str, made: int, item: int, entries: tuple[Entry, ...]) -> None:
-        """Have the history keep what became of fires, and the member know when it does."""
-        member, last = self._members.get(name), entries[-1].number
-
-        def kept() -> None:
-            if member is not None:
-                self.reactor.post(lambda: member.kept(item, made, last))
-
-        self._chronicle.account(name, made, item, entries, kept)
+    def _kept(self, name: str, item: int, made: int, number: int) -> None:
+        """The history has what became of a shard's fires; told by another thread."""
+        member = self._members.get(name)
+        if member is not None:
+            self.reactor.post(lambda: member.kept(item, made, number))
 
     def _leave(self, name: str, gone: "Future[None]") -> None:
         member = self._members.get(name)
@@ -231,6 +226,7 @@ class Process(Hub):
         body = self._chronicle.witnessed(job.body(config), about)
         run = Running(self.reactor, self._workers, config, body, shard, told)
         self._running[key] = run
+        self._chronicle.lease_margin(run.shard.lease_left)
         if claim.source is Source.FAILOVER:
             self._tell(config, Kind.FAILOVER, "its member died over it, and it runs again here", run.shard)
         now = self.registry.now()
