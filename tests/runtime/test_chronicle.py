@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from shardwright import JobError, Scheduler, Shard
 from shardwright.coordination import due
 from shardwright.history import events, queries
 from shardwright.history.ledger import Disposition, Entry
+from shardwright.history.metrics import Metrics
 from shardwright.history.store import Store
 from shardwright.runtime.chronicle import VARIABLE, place_of
 from tests.recipes.heard import Heard
@@ -96,6 +98,9 @@ def test_none_is_kept_where_none_is_wanted(folder: Path) -> None:
     heard = run(scheduler, 1)
     runs = [type(event) for event in heard if isinstance(event, events.RunEvent)]
     assert runs[:2] == [events.Started, events.Ended]
+    started, over = [event for event in heard if isinstance(event, events.Started | events.Ended)][:2]
+    assert isinstance(over, events.Ended)
+    assert over.began == started.at
     assert not (folder / "history.db").exists()
 
 
@@ -158,3 +163,16 @@ def test_what_becomes_of_fires_that_did_not_run_is_told_to_those_who_listen(fold
     assert {event.reason for event in skipped} == {due.NOBODY}
     assert {event.item for event in skipped} == {0, 1}
     assert any(isinstance(event, events.LeaseMargin) for event in heard.all)
+
+
+def test_prometheus_counts_what_a_scheduler_does(folder: Path) -> None:
+    counted = CollectorRegistry()
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", history=False)
+    scheduler.subscribe(Metrics(counted))
+    scheduler.add(lambda: None, "tick", **SECONDLY)
+    run(scheduler, 2)
+    of_tick = {"job": "tick"}
+    assert (counted.get_sample_value("shardwright_runs_total", {**of_tick, "outcome": "ok"}) or 0) >= 2
+    assert (counted.get_sample_value("shardwright_run_seconds_count", of_tick) or 0) >= 2
+    assert (counted.get_sample_value("shardwright_lateness_seconds_count", of_tick) or 0) >= 2
+    assert (counted.get_sample_value("shardwright_lease_margin_seconds") or 0) > 0

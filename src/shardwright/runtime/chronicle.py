@@ -106,6 +106,8 @@ class Chronicle:
     def __init__(self, clock: Clock, where: str | Path | None, consumers: Sequence[Consumer] = ()) -> None:
         self._clock = clock
         self._events = Events()
+        self._since: dict[About, datetime] = {}
+        """When what runs was begun; written by the threads that run it, each its own."""
         self._recorder = _recorder(where, clock) if where is not None else None
         for consumer in consumers:
             self._events.subscribe(consumer)
@@ -162,7 +164,8 @@ class Chronicle:
         self.publish(LeaseMargin(at=self._clock.wall(), seconds=seconds))
 
     def ended(self, about: About, outcome: str, failure: str) -> None:
-        self.publish(Ended(**self._said(about), outcome=outcome, failure=failure))
+        began = self._since.pop(about, None)
+        self.publish(Ended(**self._said(about), began=began, outcome=outcome, failure=failure))
 
     def lease_lost(self, about: About) -> None:
         self.publish(LeaseLost(**self._said(about)))
@@ -175,7 +178,9 @@ class Chronicle:
 
     def _began(self, about: About, shard: Shard) -> None:
         if shard.attempt == about.number:  # else it is one of its retries
-            self.publish(Started(**self._said(about)))
+            started = Started(**self._said(about))
+            self._since[about] = started.at
+            self.publish(started)
 
     def _logged(self, about: About, tape: capture.Tape) -> None:
         if text := tape.text():
