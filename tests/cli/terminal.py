@@ -56,6 +56,16 @@ class Terminal:
     def press(self, text: str) -> None:
         os.write(self._ours, text.encode())
 
+    def press_until(self, text: str, shown: str) -> None:
+        """Press until this is shown: a Ctrl-C that is pressed just before the program begins to read what is
+        typed is heard only with the next key, and people press it again."""
+        deadline = time.monotonic() + PATIENCE
+        while shown not in self.text[self._seen :]:
+            assert time.monotonic() < deadline, f"{shown!r} was not shown:\n{self.text}"
+            self.press(text)
+            while self._read(2.0) and shown not in self.text[self._seen :]:
+                pass
+
     def end(self) -> int:
         """Wait until the program ends by itself; its exit code."""
         code = self._program.wait(PATIENCE)

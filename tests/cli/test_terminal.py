@@ -48,8 +48,7 @@ def test_what_cannot_be_undone_is_asked_about_and_not_done_without_a_yes(
 ) -> None:
     with Terminal("remove", "reindex", "--force", "--registry", calls.url) as terminal:
         terminal.expect("Remove the job 'reindex' with its settings, for good? [y/N]")
-        terminal.press(answer)
-        terminal.expect("Aborted!")
+        terminal.press_until(answer, "Aborted!")
         assert terminal.end() == 1
     assert story.right_now("config", job="reindex") != [None]
 

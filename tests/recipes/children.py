@@ -115,22 +115,27 @@ def wait_for_a_line() -> None:
         pass
 
 
+def say(line: str) -> None:
+    """Print a line in one piece: others print to the same pipe."""
+    os.write(1, f"{line}\n".encode())
+
+
 def fork(url: str, root: str, name: str) -> None:
     """Be master of all there is, and fork: two children say what they are, and stand for themselves."""
     master = ServiceMaster("Account", registry=url, root=root)
     sharding = DynamicSharding(name, exclusive=True, registry=url)
     with master, sharding:
-        print(f"parent: {master.wait(20)} {sharding.wait(20) is not None}")
+        say(f"parent: {master.wait(20)} {sharding.wait(20) is not None}")
         for number in range(2):
             child = os.fork()
             if not child:
-                print(f"child {number}: {master.is_master} {master.token} {sharding.slice}")
+                say(f"child {number}: {master.is_master} {master.token} {sharding.slice}")
                 master.start()
                 sharding.start()
-                print(f"child {number} is a candidate, with a slice: {sharding.wait(20) is not None}")
+                say(f"child {number} is a candidate, with a slice: {sharding.wait(20) is not None}")
                 wait_for_a_line()
                 master.stop()
                 sharding.stop()
                 os._exit(0)
         wait_for_a_line()
-        print(f"parent still: {master.is_master}")
+        say(f"parent still: {master.is_master}")

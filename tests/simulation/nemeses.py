@@ -107,12 +107,13 @@ def trigger(world: World, process: Process) -> None:
     world.operator(Create(node))
 
 
-def rerun(world: World, process: Process) -> None:
+def rerun(world: World, chance: random.Random) -> None:
     """Ask for a fire of the past once more."""
     past = [run.claim for run in world.started if not run.claim.fire.startswith("#")]
     if not past or world.javas:
         return
-    claim = world.random.choice(past)
+    claim = chance.choice(past)
+    world.seen["rerun"] += 1
     node = f"/ns~shardwright/job/watched/{again.node(claim.item)[1:]}"
     wish = (claim.fire, RERUN + len(world.rerun) * 10)
     world.rerun.append((claim.item, *wish))
@@ -201,7 +202,7 @@ USUAL: tuple[Nemesis, ...] = (
 )
 
 #: What happens now and then.
-RARE: tuple[Nemesis, ...] = (crash_all, stop, configure, rerun)
+RARE: tuple[Nemesis, ...] = (crash_all, stop, configure)
 
 
 def join(world: World) -> None:
@@ -212,6 +213,8 @@ def join(world: World) -> None:
 def something(world: World) -> int:
     """One thing that chance has chosen; whether it was a fault."""
     chance = world.random
+    if world.wishes is not None and world.wishes.random() < 0.05:
+        rerun(world, world.wishes)
     if world.javas and chance.random() < 0.15:
         return _to_java(world)
     if not world.processes or chance.random() < 1 / 12:

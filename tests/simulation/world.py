@@ -93,6 +93,9 @@ class World:
         self.calls: list[tuple[float, str, str, str]] = []
         """Which hook was called when, by whom and for which fire."""
         self.finished: set[tuple[int, str, int]] = set()
+        wishes = random.Random(f"wishes {seed}")
+        self.wishes = wishes if wishes.random() < 0.3 else None
+        """The chance by which somebody asks for fires of the past, where anybody does."""
         self.rerun: list[tuple[int, str, int]] = []
         """Which fires of the past were asked for again, of which shard, as which try."""
         self.orphaned: list[Claim] = []
