@@ -133,6 +133,15 @@ class Member(Client):
         elif self._paused and not necessary and not processing:
             self._paused = False
             self.told(self._completed())
+        elif not necessary and not processing and self._missed_a_round():
+            self.told("start")
+            self.told(self._completed())
+
+    def _missed_a_round(self) -> bool:
+        """A watch is set again after it went off, and a whole round may pass between the two. Their cache
+        reads everything again then, and so finds other slices than it knew."""
+        self.client.get_children(f"{self._root}/sharding", watch=self._wake)
+        return bool(self.told.all) and self.told.all[-1] not in ("start", self._completed())
 
     def _completed(self) -> str:
         names = self.client.get_children(f"{self._root}/sharding")
