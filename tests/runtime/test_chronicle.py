@@ -92,6 +92,16 @@ def test_a_history_that_is_not_there_stops_nobody_and_its_cursors_keep_what_it_l
     assert len({attempt.by for entry in found for attempt in entry.attempts}) == 2
 
 
+def test_one_who_only_listens_takes_nothing_away_from_what_others_left_for_the_history(folder: Path) -> None:
+    url = f"sqlite://{folder / 'jobs.db'}"
+    for history in ("postgresql://nobody@127.0.0.1:9/none", False, folder / "history.db"):
+        scheduler = Scheduler(url, history=history)
+        scheduler.add(lambda: None, "tick", **SECONDLY)
+        run(scheduler, 2)
+    members = {attempt.by for entry in kept(folder) for attempt in entry.attempts}
+    assert len(members) == 2  # the first, which could not write, and the last; the second keeps no account
+
+
 def test_none_is_kept_where_none_is_wanted(folder: Path) -> None:
     scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", history=False)
     scheduler.add(lambda: None, "tick", **SECONDLY)
@@ -145,13 +155,13 @@ def test_where_the_history_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_becomes_of_fires_that_did_not_run_is_told_to_those_who_listen(folder: Path) -> None:
-    """One is killed over a run, as it seems to the next; and fires fall while nobody is there."""
+    """Fires fall while nobody is there."""
     url = f"sqlite://{folder / 'jobs.db'}"
-    first = Scheduler(url, history=False)
+    first = Scheduler(url)
     first.add(lambda: None, "tick", **SECONDLY, shards=2)
     run(first, 2)
     passed = datetime.now(UTC) + timedelta(seconds=2.5)
-    second = Scheduler(url, history=False)
+    second = Scheduler(url)
     second.add(lambda: None, "tick", **SECONDLY, shards=2)
     heard: Heard[events.Event] = Heard()
     second.subscribe(heard)

@@ -87,7 +87,7 @@ class JobWitness:
 
     @property
     def keeps(self) -> bool:
-        return self.chronicle.heard
+        return self.chronicle.keeps
 
     def account(self, made: int, item: int, entries: tuple[account.Entry, ...], *, ours: bool) -> None:
         kept = partial(self.kept, item, made, entries[-1].number)
@@ -115,6 +115,12 @@ class Chronicle:
             self._events.subscribe(self._recorder)
         self.heard = self._recorder is not None or bool(consumers)
         """Whether anybody listens."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether there is a history here. Without one cursors are left as they are: what others said in them
+        waits for a member that has one."""
+        return self._recorder is not None
 
     def start(self) -> None:
         if self.heard:
@@ -151,8 +157,6 @@ class Chronicle:
                 self.publish(event)
         if self._recorder is not None:
             self._recorder.keep(told, kept)
-        else:
-            kept()
 
     def moved(self, job: str, shards: int) -> None:
         self.publish(Moved(at=self._clock.wall(), job=job, shards=shards))

@@ -56,7 +56,7 @@ class Witness(Protocol):
 
     @property
     def keeps(self) -> bool:
-        """Whether somebody wants to know what becomes of fires, so that cursors have to say it."""
+        """Whether there is a history here, so that cursors have to say what becomes of fires."""
 
     def account(self, made: int, item: int, entries: tuple[Entry, ...], *, ours: bool) -> None:
         """What became of fires: of which making of the job, of which shard, and what; maybe more than once.
