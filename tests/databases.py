@@ -12,6 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -36,7 +37,7 @@ def program(name: str) -> str | None:
     )
 
 
-class Database:
+class Database(ABC):
     """What both kinds of servers have in common."""
 
     PROGRAMS: Sequence[str] = ()
@@ -91,19 +92,21 @@ class Database:
         self.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    @abstractmethod
     def prepare(self) -> None:
         """Make the directory that the server keeps its data in."""
-        raise NotImplementedError
 
+    @abstractmethod
     def command(self) -> list[str]:
-        raise NotImplementedError
+        """What starts the server."""
 
+    @abstractmethod
     def answers(self) -> bool:
-        raise NotImplementedError
+        """Whether the server does."""
 
+    @abstractmethod
     def make(self, name: str) -> str:
         """The address of a new database."""
-        raise NotImplementedError
 
     def run(self, *command: str) -> None:
         done = subprocess.run([*AS_NOBODY, *command], capture_output=True, text=True, cwd=self.directory)
