@@ -8,6 +8,7 @@ import pytest
 from shardwright.coordination import again, claim, ending, firing
 from shardwright.coordination.step import Claim, Delete, Put, Step
 from shardwright.coordination.view import Hooks, Run, Source
+from shardwright.registry import Node
 
 from .test_firing import FIRE, LED, T, cursor, owned, starts
 from .views import NOW, A, Told, a_view
@@ -49,6 +50,44 @@ def test_what_is_due_goes_first() -> None:
     steps = list(firing.decide(view))
     assert [each.fire for each in starts([*steps])] == [FIRE, FIRE]
     assert Delete("~again/0", 5) not in writes(steps)
+
+
+def fallen_into_a_run(*, past: bool = False) -> dict[int, Node | None]:
+    """A shard whose run has just ended, and took longer than to the next fire."""
+    return {0: cursor(ended=T + timedelta(seconds=1), past=past), 1: cursor(at=T)}
+
+
+@pytest.mark.parametrize(("past", "first"), [(False, OLD), (True, FIRE)])
+def test_where_a_shard_is_never_idle_they_take_turns(past: bool, first: str) -> None:
+    view = a_view(wishing((OLD, 2)), now=T + timedelta(seconds=2), cursors=fallen_into_a_run(past=past))
+    assert [each.fire for each in starts([*firing.decide(view)])] == [first]
+
+
+def test_whose_turn_it_was_is_in_the_cursor() -> None:
+    view = a_view(wishing((OLD, 2)), now=T + timedelta(seconds=2), cursors=fallen_into_a_run())
+    moved = [each for each in writes(list(firing.decide(view))) if getattr(each, "path", "") == "~~cursor/0"]
+    assert [claim.read(each.data).past for each in moved if isinstance(each, Put)] == [True]
+
+
+def test_a_fire_that_ends_the_run_before_it_does_not_wait_for_one_of_the_past() -> None:
+    view = a_view(
+        wishing((OLD, 2)),
+        now=T + timedelta(seconds=2),
+        cursors=fallen_into_a_run(),
+        config={"overlap": "cancel"},
+    )
+    assert [each.fire for each in starts([*firing.decide(view)])] == [FIRE]
+
+
+def test_what_is_owed_stays_owed() -> None:
+    view = a_view(
+        {**wishing((OLD, 2)), "sharding/0/misfire": ""},
+        now=T + timedelta(seconds=2),
+        cursors=fallen_into_a_run(),
+    )
+    steps = list(firing.decide(view))
+    assert [each.fire for each in starts([*steps])] == [OLD]
+    assert Delete("sharding/0/misfire") not in writes(steps)
 
 
 def test_a_shard_that_runs_is_waited_for() -> None:

@@ -55,6 +55,15 @@ def test_a_fire_that_finds_no_place_waits_for_one_and_is_the_same_fire() -> None
     assert len({run.token for run in replica.runs}) == 4
 
 
+def test_a_place_is_not_held_for_a_fire_that_has_not_come() -> None:
+    cluster = Cluster()
+    replica = cluster.start(service(shards=8, concurrency=2), lasting=0.1)
+    cluster.advance(seconds=9.9)
+    assert places(cluster) == []
+    cluster.advance(seconds=1)
+    assert len(replica.runs) == 8
+
+
 def test_a_process_that_dies_gives_its_places_back() -> None:
     cluster = Cluster()
     first, second = (cluster.start(service(failover=True), lasting=8.0) for _ in range(2))

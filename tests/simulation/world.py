@@ -98,6 +98,8 @@ class World:
         """The chance by which somebody asks for fires of the past, where anybody does."""
         self.rerun: list[tuple[int, str, int]] = []
         """Which fires of the past were asked for again, of which shard, as which try."""
+        self.wanted: dict[int, int] = {}
+        """How many of them each shard was still to run when all was mended."""
         self.orphaned: list[Claim] = []
         """What ran in processes that crashed."""
         self.log: list[str] = []

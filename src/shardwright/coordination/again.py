@@ -2,14 +2,16 @@
 
     ~again/<i>    persistent    which fires the shard is to run, in this order, and as which try each
 
-Each is claimed under the name it always had. What is due goes first, the place in the schedule stays where it
-is, and the claim takes the fire off the list: so it is run once, whoever owns the shard by then.
+Each is claimed under the name it always had. What is due goes first, and where the runs of a shard leave no
+time between them, the two take turns. The place in the schedule stays where it is, and the claim takes the
+fire off the list: so it is run once, whoever owns the shard by then.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 
-from . import claim, milestone
+from . import claim, due, milestone, overlap
 from .step import Delete, Put, Write
 from .view import Source, View
 
@@ -38,13 +40,22 @@ def read(told: str) -> list[Wish]:
     return wishes
 
 
+def has_its_turn(view: View, item: int, fire: datetime | None) -> bool:
+    """Whether a fire of the past may be begun although this one is to be: it fell into a run, waits already,
+    and the run was one of the calendar."""
+    if fire is None:
+        return True
+    waits = overlap.policy(view) == "queue" and due.why(view, item, fire) is Source.MISFIRE
+    return waits and not claim.cursor(view, item).past
+
+
 def wished(view: View, items: Sequence[int]) -> dict[int, claim.Fire]:
     """Of these shards, those that are to run a fire of the past, each with the first."""
     asked = [item for item in items if node(item) in view.tree]
     view.tree.need(map(node, asked))
     lists = {item: read(view.tree.get(node(item)) or "") for item in asked}
     return {
-        item: claim.Fire(item, wishes[0][0], Source.TRIGGER, tries=wishes[0][1])
+        item: claim.Fire(item, wishes[0][0], Source.TRIGGER, tries=wishes[0][1], past=True)
         for item, wishes in lists.items()
         if wishes
     }

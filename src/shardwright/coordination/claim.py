@@ -66,6 +66,8 @@ class Cursor:
     checkpoint: str | None = None
     asked: int = 0
     """The last request to fire that the shard has run for."""
+    past: bool = False
+    """Whether the last claim was of a fire of the past that somebody wanted."""
     told: int = 0
     """How many entries of its account there have been."""
     tail: tuple[account.Entry, ...] = ()
@@ -81,6 +83,7 @@ class Cursor:
             "ended": self.ended.isoformat() if self.ended is not None else None,
             "checkpoint": self.checkpoint,
             "asked": self.asked or None,
+            "past": self.past or None,
             "told": self.told or None,
             "tail": [entry.told() for entry in self.tail] or None,
         }
@@ -110,6 +113,7 @@ def _read(text: str) -> Cursor:
             _moment(told.get("ended")),
             None if checkpoint is None else str(checkpoint),
             int(told.get("asked", 0)),
+            bool(told.get("past", False)),
             int(told.get("told", 0)),
             account.read(told.get("tail", [])),
         )
@@ -193,6 +197,8 @@ class Fire:
     tries: int = 1
     asked: int | None = None
     """The request it answers, if it does."""
+    past: bool = False
+    """Whether it is one that somebody wants run after its time."""
     passed: tuple[account.Passed, ...] = ()
     """The fires that it goes past."""
 
@@ -241,7 +247,8 @@ def _claiming(view: View, fire: Fire, place: str) -> Iterator[Write]:
     yield from group.take(view, place, fire.item)
     if fire.item not in view.local.runs:  # else its mark stands for both
         yield from execution.begin(view, [fire.item])
-    claimed = replace(now, at=fire.at or now.at, run=tenure, began=view.now, asked=fire.asked or now.asked)
+    asked = fire.asked or now.asked
+    claimed = replace(now, at=fire.at or now.at, run=tenure, began=view.now, asked=asked, past=fire.past)
     yield put(view, fire.item, claimed, *_left(view, now), *fire.passed)
     if not _is_past(now, fire.fire):
         yield from milestone.marks(view, milestone.STARTED, fire.item, fire.fire)

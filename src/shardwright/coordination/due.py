@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ..schedule import Schedule
-from . import account, claim, gap, instance, overlap
+from . import account, claim, gap, group, instance, overlap
 from .step import Look
 from .view import LONG_AGO, Source, View
 
@@ -37,8 +37,8 @@ _WINDOWS = (
 
 def ahead(view: View) -> timedelta:
     """How long before its fire a claim may be made: not at all beside Java members, who begin on time and may
-    be given the shard before that."""
-    return timedelta(0) if instance.java_members(view) else AHEAD
+    be given the shard before that, nor where it takes a place in a group that others could use meanwhile."""
+    return timedelta(0) if instance.java_members(view) or group.is_limited(view) else AHEAD
 
 
 def stirring(view: View) -> datetime | None:

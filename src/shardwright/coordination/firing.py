@@ -50,10 +50,12 @@ def recall(view: View) -> None:
 
 
 def _proof(view: View, past: Collection[int], item: int) -> Iterator[Write]:
-    """What goes with the claim of a shard of ours."""
-    yield from misfire.proof(view, item)
+    """What goes with the claim of a shard of ours. A fire of the past pays for nothing that is owed."""
     if item in past:
+        yield sharding.owned(view, item)
         yield from again.granted(view, item)
+    else:
+        yield from misfire.proof(view, item)
 
 
 def decide(view: View) -> Iterator[Step | Look]:
@@ -91,13 +93,16 @@ def fire(view: View) -> Generator[Step | Look, None, set[int] | None]:
     idle = [item for item in free if not failover.owns(view, item)]
     free = idle + beside
 
-    begin = [due.claimed(view, item, fires[item]) for item in free if item in fires]
-    begin += [misfire.owed(view, item) for item in misfire.left_by_java(view, free) if item not in fires]
-    taken = {each.item for each in begin}
-    past = again.wished(view, [item for item in idle if item not in taken])
+    noted = set(misfire.left_by_java(view, free))
+    open_to_past = [item for item in idle if item in fires or item not in noted]
+    past = again.wished(
+        view, [item for item in open_to_past if again.has_its_turn(view, item, fires.get(item))]
+    )
+    begin = [due.claimed(view, item, fires[item]) for item in free if item in fires and item not in past]
+    begin += [misfire.owed(view, item) for item in free if item in noted and item not in fires]
     begin += past.values()
     items = [each.item for each in begin]
-    yield from misfire.owe(view, group.left_out(view, items))
+    yield from misfire.owe(view, [item for item in group.left_out(view, items) if item in fires])
     yield from group.stand_in_line(view, items)
     yield from claim.start(view, begin, partial(_proof, view, past))
     yield from due.next_look(view)

@@ -71,7 +71,7 @@ def backfill_command(
     wait: float | None,
 ) -> None:
     """Have the fires of a stretch of the past run, the oldest first, whether they have run before or not.
-    What is due meanwhile goes first."""
+    What is due meanwhile goes first; a shard that is never idle takes turns."""
     first, last, some = moment(begin, "--from"), moment(end, "--to"), shards or None
     with call(context).registry() as registry:
         sight = looking.at(registry, name)
