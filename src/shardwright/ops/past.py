@@ -1,7 +1,7 @@
 """The past: fires that are to run once more, or after all, because an operator wants them to.
 
 They are put on the lists of their shards (`coordination.again`), which whoever owns a shard works off, one
-fire after the other, whenever nothing is due, or by turns with it. Only members written in Python know of that.
+fire after the other, whenever nothing is due or by turns with it. Only Python members know of that.
 """
 
 from collections.abc import Collection, Iterable
