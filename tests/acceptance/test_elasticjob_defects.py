@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_1_a_short_cut_lets_nobody_else_run_what_runs(zookeeper: Server, tmp_path: Path) -> None:
-    door = zookeeper_url(zookeeper.hosts, session=5.0)
+    door = zookeeper_url(zookeeper.hosts, session=20.0)
     with Proxy(zookeeper.hosts) as wire, Fleet(door, tmp_path, [SLOW]) as fleet:
         fleet.start(1)
         (behind,) = fleet.start(1, url=door.replace(zookeeper.hosts, wire.hosts))
