@@ -1,5 +1,6 @@
 """Accounts: a cursor that moves says what it leaves behind, until the history has it."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -162,12 +163,43 @@ def test_entries_go_on_counting_and_are_dropped_when_the_history_has_them() -> N
     assert [entry.number for entry in told(list(ending.decide(another_making)))] == [7, 8]
 
 
-def test_a_history_that_is_away_for_long_costs_the_oldest_entries_and_no_more_room() -> None:
+def filled(entries: Iterable[Entry], schedule: tuple[str, ...] = EVERY_TEN) -> tuple[Entry, ...]:
+    """What is left of so many entries, while the history is away."""
     tail: tuple[Entry, ...] = ()
     number = 0
-    for _ in range(100):
-        tail, number = account.added(tail, number, [RAN])
-    assert [entry.number for entry in tail] == list(range(101 - account.MOST, 101))
+    for entry in entries:
+        tail, number = account.added(tail, number, [entry], schedule)
+    return tail
+
+
+def runs(count: int) -> list[Ran]:
+    return [replace(RAN, fire=(T + timedelta(seconds=10 * number)).isoformat()) for number in range(count)]
+
+
+def test_a_history_that_is_away_for_long_is_told_that_nobody_knows_the_oldest_fires() -> None:
+    first, *others = filled(runs(100))
+    lost = 100 - account.MOST + 1
+    until = T + timedelta(seconds=10 * (lost - 1))
+    since = T - timedelta(microseconds=1)
+    assert first == Passed(since, until, account.UNKNOWN, account.AWAY, EVERY_TEN, lost)
+    assert [entry.number for entry in others] == list(range(lost + 1, 101))
+
+
+def test_fires_that_were_passed_over_are_among_them() -> None:
+    skipped = Passed(NOW, T, account.SKIPPED, "why", ("0 0 * * * ?", "", ""))
+    first, *_ = filled([skipped, *runs(30)], schedule=("", "", ""))
+    assert isinstance(first, Passed)
+    assert (first.after, first.schedule) == (NOW, ("0 0 * * * ?", "", ""))
+
+
+def test_runs_that_somebody_asked_for_leave_no_fire_behind_that_nobody_knows() -> None:
+    asked = [replace(RAN, fire="#7", source="trigger"), replace(RAN, source="trigger")] * 20
+    tail = filled(asked)
+    assert {type(entry) for entry in tail} == {Ran}
+
+
+def test_what_a_job_without_a_schedule_ran_is_no_stretch_of_fires() -> None:
+    assert {type(entry) for entry in filled(runs(30), ("", "", ""))} == {Ran}
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,14 @@ def test_first_in_line_takes_the_lowest_over_and_starts_it_in_one_transaction() 
     )
 
 
+def test_what_was_asked_for_with_a_parameter_is_taken_over_with_it() -> None:
+    nodes = {**ALONE, **owned(A, A), "leader/failover/items/0": "", PLACE: ""}
+    left = Tenure(B, "3", "#7", "trigger", 1, parameter="page 7")
+    (step,) = steps(nodes, cursors={0: cursor(at=T, run=left), 1: None})
+    assert isinstance(step, Step)
+    assert step.then == Start((Claim(0, "#7", Source.FAILOVER, "4", 2, None, "page 7"),))
+
+
 def test_what_java_ran_is_taken_over_under_the_number_that_put_it_up() -> None:
     nodes = {**ALONE, **owned(A, A), "leader/failover/items/1": "", PLACE: ""}
     (step,) = steps(nodes)

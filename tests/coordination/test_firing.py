@@ -3,7 +3,18 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from shardwright.coordination import claim, due, ending, failover, firing, leader, sharding, trigger, unheard
+from shardwright.coordination import (
+    claim,
+    due,
+    ending,
+    failover,
+    firing,
+    leader,
+    request,
+    sharding,
+    trigger,
+    unheard,
+)
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.coordination.gap import Gap
 from shardwright.coordination.step import (
@@ -261,6 +272,34 @@ def test_a_trigger_runs_all_ours_and_goes_with_the_claim() -> None:
         (1, "#1", Source.TRIGGER),
     ]
     assert claim.read(next(w.data for w in step.writes if isinstance(w, Put))).at == T
+
+
+def test_a_run_that_was_asked_for_with_a_parameter_has_it_although_the_answer_was_lost() -> None:
+    nodes: dict[str, Told] = {**LED, **owned(A, A), f"trigger/{A}": "page 7"}
+    view = a_view(nodes, cursors={0: cursor(), 1: cursor()})
+    steps = list(firing.decide(view))
+    assert {each.parameter for each in starts([*steps])} == {"page 7"}
+    (moved,) = [
+        write
+        for step in steps
+        if isinstance(step, Step)
+        for write in step.writes
+        if write.path == "~~cursor/0"
+    ]
+    assert isinstance(moved, Put)
+    left = claim.read(moved.data).run
+    assert left is not None
+    unheard_of = a_view({**LED, **owned(A, A)}, cursors={0: cursor(run=left), 1: cursor()})
+    assert [each.parameter for each in starts([*unheard.decide(unheard_of)])] == ["page 7"]
+
+
+def test_a_shard_that_moves_takes_the_parameter_along() -> None:
+    view = a_view(
+        {**LED, **owned(A, A), "~owed/0": "7 a b", f"trigger/{A}": "c"}, cursors={0: cursor(), 1: cursor()}
+    )
+    assert request.parameter(view, 0, A) == "a b"
+    assert list(request.pass_on(view, 0, A)) == [Put("~owed/0", "7 a b")]
+    assert list(request.pass_on(view, 1, A)) == [Create("~owed/1", "1 c")]
 
 
 def test_a_triggered_shard_that_runs_is_waited_for_and_the_others_are_not() -> None:

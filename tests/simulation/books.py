@@ -32,11 +32,11 @@ class Teller(Nobody):
 
     keeps = True
 
-    def __init__(self, tell: Callable[[int, int, tuple[Entry, ...]], None]) -> None:
+    def __init__(self, tell: Callable[[int, int, int, tuple[Entry, ...]], None]) -> None:
         self._tell = tell
 
-    def account(self, made: int, item: int, entries: tuple[Entry, ...], *, ours: bool) -> None:
-        self._tell(made, item, entries)
+    def account(self, made: int, item: int, entries: tuple[Entry, ...], *, after: int, ours: bool) -> None:
+        self._tell(made, item, after, entries)
 
 
 class Books:
@@ -45,22 +45,22 @@ class Books:
     def __init__(self, world: "World", seed: int) -> None:
         self._world = world
         self._chance = random.Random(f"books {seed}")
-        self._waiting: dict[str, deque[tuple[int, int, tuple[Entry, ...]]]] = defaultdict(deque)
+        self._waiting: dict[str, deque[tuple[int, int, int, tuple[Entry, ...]]]] = defaultdict(deque)
         self._known: dict[tuple[int, int], dict[int, Entry]] = defaultdict(dict)
 
-    def tell(self, process: "Process", made: int, item: int, entries: tuple[Entry, ...]) -> None:
+    def tell(self, process: "Process", made: int, item: int, after: int, entries: tuple[Entry, ...]) -> None:
         """A process hands something in; it is written, and the process told so, at once or after a while, and
         after all that it handed in before."""
         clock = self._world.clock
         wait = self._chance.choice([0.0, 0.0, 0.1, 2.0, 15.0])
         waiting = self._waiting[process.name]
-        waiting.append((made, item, entries))
+        waiting.append((made, item, after, entries))
 
         def write() -> None:
             while waiting and not process.dead:
-                of, shard, some = waiting.popleft()
+                of, shard, after, some = waiting.popleft()
                 self._write(of, shard, some)
-                process.member.kept(shard, of, some[-1].number)
+                process.member.kept(shard, of, after, some[-1].number)
 
         clock.at(clock.boot() + wait, write)
 

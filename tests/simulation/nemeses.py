@@ -104,7 +104,10 @@ def trigger(world: World, process: Process) -> None:
     node = f"{ROOT}/trigger/{process.member.me}"
     if node in world.store.nodes:
         world.operator(Delete(node))
-    world.operator(Create(node))
+    parameter = f"as {len(world.asked)} said"
+    world.operator(Create(node, parameter))
+    if node in world.store.nodes:
+        world.asked[world.store.nodes[node].made] = parameter
 
 
 def rerun(world: World, chance: random.Random) -> None:

@@ -178,7 +178,7 @@ class KeptAtOnce(Member):
 
     def _tell(self, item: int, cursor: claim.Cursor, *, ours: bool) -> None:
         super()._tell(item, cursor, ours=ours)
-        self.kept(item, cursor.made, cursor.told)
+        self.kept(item, cursor.made, 0, cursor.told)
 
 
 class SameNameAgain(Member):

@@ -96,6 +96,8 @@ class World:
         wishes = random.Random(f"wishes {seed}")
         self.wishes = wishes if wishes.random() < 0.3 else None
         """The chance by which somebody asks for fires of the past, where anybody does."""
+        self.asked: dict[int, str] = {}
+        """With which parameter somebody asked for a run, by the number of the request."""
         self.rerun: list[tuple[int, str, int]] = []
         """Which fires of the past were asked for again, of which shard, as which try."""
         self.wanted: dict[int, int] = {}
@@ -148,7 +150,7 @@ class World:
             supersede=lambda item, attempt: self._cancel(process, item, attempt, SUPERSEDED),
             call=lambda round_, fire: self._call(process, round_, fire),
             hooks=self.hooks,
-            witness=Teller(lambda made, item, entries: self.books.tell(process, made, item, entries)),
+            witness=Teller(lambda *told: self.books.tell(process, *told)),
             decide=self.decide,
             chance=random.Random(self.random.random()),
         )
@@ -304,6 +306,8 @@ class World:
             self.object(f"the token did not grow: {claim} {token}")
         self._runs_nowhere_else(claim.item)
         self._has_a_place(claim)
+        if claim.fire.startswith("#") and claim.parameter != self.asked.get(int(claim.fire[1:]), ""):
+            self.object(f"begun with another parameter than was asked for: {claim}")
         if self.hooks.started and not self._may_begin(claim):
             self.object(f"begun before all were claimed and the hook was called: {claim}")
         self._latest[claim.item] = Started(self.clock.boot(), process.name, claim, token)

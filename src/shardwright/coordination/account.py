@@ -3,18 +3,23 @@
 A cursor that moves says in the same commit what it leaves behind: how a run ended, and which fires it passed
 over and why. So no fire is behind a cursor without a word, whoever dies when. Each entry has a number; those
 that the history has are dropped with the next move. Who comes to know a cursor, by writing or reading it,
-tells the history what is in it, once more rather than not at all. Should the history be away for long, only
-the last entries are kept, and the numbers say that some are missing.
+tells the history what is in it, once more rather than not at all. Should the history be away for long, the
+oldest entries are summed up in one: of the fires from here to there nobody knows what became of them.
 
 Nothing is kept where this process knows of no history.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+from ..jobs import JobConfig
 
 #: How many entries a cursor keeps at most.
 MOST = 20
+
+#: Why nobody knows what became of fires that were accounted for once.
+AWAY = "the history was away for longer than a cursor can tell of"
 
 #: How a run came out whose end nobody told.
 LOST = "lost"
@@ -108,10 +113,42 @@ def _moment(text: object) -> datetime:
 Kept = Mapping[int, tuple[int, int]] | None
 
 
-def added(tail: tuple[Entry, ...], told: int, new: Iterable[Entry]) -> tuple[tuple[Entry, ...], int]:
+def timetable(config: JobConfig) -> tuple[str, ...]:
+    """The schedule by which fires are counted, in words that one can make it of."""
+    return config.cron or config.schedule or "", config.time_zone or "", config.dst or ""
+
+
+def added(
+    tail: tuple[Entry, ...], told: int, new: Iterable[Entry], schedule: tuple[str, ...]
+) -> tuple[tuple[Entry, ...], int]:
     """The entries with some more, and the number of the last."""
-    numbered = tuple(replace(entry, number=told + place) for place, entry in enumerate(new, 1))
-    return (tail + numbered)[-MOST:], told + len(numbered)
+    every = tail + tuple(replace(entry, number=told + place) for place, entry in enumerate(new, 1))
+    last = every[-1].number if every else told
+    if len(every) > MOST:
+        too_many = len(every) - MOST + 1
+        every = (*_summed_up(every[:too_many], schedule), *every[too_many:])
+    return every, max(told, last)
+
+
+def _summed_up(entries: tuple[Entry, ...], schedule: tuple[str, ...]) -> Iterator[Passed]:
+    """One entry for several: of their fires it is known that they were, and nothing else."""
+    spans = [span for span in map(_span, entries) if span is not None]
+    of = [entry.schedule for entry in entries if isinstance(entry, Passed)]
+    counted_by = next((each for each in (*reversed(of), schedule) if any(each[:1])), ())
+    if spans and counted_by:
+        after, until = min(after for after, _ in spans), max(until for _, until in spans)
+        yield Passed(after, until, UNKNOWN, AWAY, counted_by, entries[-1].number)
+
+
+def _span(entry: Entry) -> tuple[datetime, datetime] | None:
+    """After which moment and up to which one its fires are; None where it has none of the calendar's, or one
+    of the past, which has an end already."""
+    if isinstance(entry, Passed):
+        return entry.after, entry.until
+    if entry.fire.startswith("#") or entry.source == "trigger":
+        return None
+    fire = _moment(entry.fire)
+    return fire - timedelta(microseconds=1), fire
 
 
 def trimmed(tail: tuple[Entry, ...], kept: tuple[int, int], made: int) -> tuple[Entry, ...]:

@@ -42,10 +42,12 @@ class Tenure:
     tries: int
     place: str = ""
     """Which place of its group it has, if it needs one."""
+    parameter: str = ""
+    """What it runs with instead of the job's parameter, if who asked for it said so."""
 
     def told(self) -> list[object]:
-        place = [self.place] if self.place else []
-        return [self.by, self.attempt, self.fire, self.source, self.tries, *place]
+        more = [self.place, self.parameter] if self.parameter else [self.place] if self.place else []
+        return [self.by, self.attempt, self.fire, self.source, self.tries, *more]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,12 @@ def _read(text: str) -> Cursor:
 _read_again = lru_cache(maxsize=20_000)(_read)
 
 
-def _tenure(by: str, attempt: str, fire: str, source: str, tries: int, place: str = "") -> Tenure:
+def _tenure(
+    by: str, attempt: str, fire: str, source: str, tries: int, place: str = "", parameter: str = ""
+) -> Tenure:
     milestone.check(str(fire))
-    return Tenure(str(by), str(attempt), str(fire), Source(source).value, int(tries), str(place))
+    kind = Source(source).value
+    return Tenure(str(by), str(attempt), str(fire), kind, int(tries), str(place), str(parameter))
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -181,7 +186,7 @@ def put(view: View, item: int, new: Cursor, *entries: account.Entry) -> Write:
     found = view.cursors.node(item)
     if view.local.kept is not None:
         left = account.trimmed(new.tail, view.local.kept.get(item, (0, 0)), new.made)
-        tail, told = account.added(left, new.told, entries)
+        tail, told = account.added(left, new.told, entries, account.timetable(view.config))
         new = replace(new, tail=tail, told=told)
     return Create(node(item), new.text()) if found is None else Put(node(item), new.text(), found.version)
 
@@ -199,6 +204,8 @@ class Fire:
     """The request it answers, if it does."""
     past: bool = False
     """Whether it is one that somebody wants run after its time."""
+    parameter: str = ""
+    """What it is to run with instead of the job's parameter, if with anything."""
     passed: tuple[account.Passed, ...] = ()
     """The fires that it goes past."""
 
@@ -238,12 +245,13 @@ def start(
 
 def _claim(view: View, fire: Fire) -> Claim:
     name, checkpoint = attempt(view, fire.item), cursor(view, fire.item).checkpoint
-    return Claim(fire.item, fire.fire, fire.source, name, fire.tries, checkpoint)
+    return Claim(fire.item, fire.fire, fire.source, name, fire.tries, checkpoint, fire.parameter)
 
 
 def _claiming(view: View, fire: Fire, place: str) -> Iterator[Write]:
     now = cursor(view, fire.item)
-    tenure = Tenure(view.me, attempt(view, fire.item), fire.fire, fire.source.value, fire.tries, place)
+    name, source = attempt(view, fire.item), fire.source.value
+    tenure = Tenure(view.me, name, fire.fire, source, fire.tries, place, fire.parameter)
     yield from group.take(view, place, fire.item)
     if fire.item not in view.local.runs:  # else its mark stands for both
         yield from execution.begin(view, [fire.item])

@@ -212,7 +212,7 @@ def _passed(view: View, item: int, since: datetime, fire: datetime) -> Iterator[
         end = min(until, fire - timedelta(microseconds=1))
         last = last_fires(view.schedule, end, 1, since) if end > since else []
         if last:
-            yield account.Passed(since, last[0], how, reason, timetable(view))
+            yield account.Passed(since, last[0], how, reason, account.timetable(view.config))
         since = max(since, end)
 
 
@@ -233,17 +233,11 @@ def _stretches(view: View, item: int, fire: datetime) -> Iterator[tuple[datetime
     yield fire, account.MADE_GOOD, fire.isoformat()
 
 
-def timetable(view: View) -> tuple[str, ...]:
-    """The schedule by which fires are counted, in words that one can make it of."""
-    config = view.config
-    return config.cron or config.schedule or "", config.time_zone or "", config.dst or ""
-
-
 def fallen_into(view: View, item: int, at: datetime | None) -> Iterator[account.Passed]:
     """The fires that a shard's cursor goes past, up to this one, because its run took longer."""
     since = claim.cursor(view, item).at
     if at is not None and since is not None and at > since:
-        yield account.Passed(since, at, account.SKIPPED, TOOK_LONGER, timetable(view))
+        yield account.Passed(since, at, account.SKIPPED, TOOK_LONGER, account.timetable(view.config))
 
 
 def had_by_java(view: View, at: datetime | None, until: datetime | None) -> Iterator[account.Passed]:
@@ -251,7 +245,7 @@ def had_by_java(view: View, at: datetime | None, until: datetime | None) -> Iter
     found = gap.known(view)
     since = at or (found.born if found is not None else None)
     if since is not None and until is not None and until > since:
-        yield account.Passed(since, until, account.UNKNOWN, JAVA, timetable(view))
+        yield account.Passed(since, until, account.UNKNOWN, JAVA, account.timetable(view.config))
 
 
 def why(view: View, item: int, fire: datetime) -> Source:

@@ -221,8 +221,10 @@ def may_take(view: View) -> bool:
 def take(view: View, item: int) -> Step:
     """Take a shard over and start it: for the fire its runner died over, once more."""
     run = claim.cursor(view, item).run
-    fire = run.fire if run is not None else f"#{view.tree.node(waiting_node(item)).made}"
-    again = claim.Fire(item, fire, Source.FAILOVER, tries=run.tries + 1 if run is not None else 2)
+    if run is not None:
+        again = claim.Fire(item, run.fire, Source.FAILOVER, tries=run.tries + 1, parameter=run.parameter)
+    else:
+        again = claim.Fire(item, f"#{view.tree.node(waiting_node(item)).made}", Source.FAILOVER, tries=2)
     taking = taking_node(item)
     known = (
         Put(taking, view.me, view.tree.version(taking)) if taking in view.tree else Create(taking, view.me)

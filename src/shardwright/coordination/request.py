@@ -1,8 +1,9 @@
 """Requests: that somebody asked for a run, and that a shard which changes hands still owes it.
 
     trigger/<id>    persistent    a request to this instance; ElasticJob's console deletes and re-makes
-                                  them all
-    ~owed/<i>       persistent    the request that a shard had not run for when it was handed on
+                                  them all. Ours may say with which parameter instead of the job's
+    ~owed/<i>       persistent    the request that a shard had not run for when it was handed on, and its
+                                  parameter
 
 `trigger` answers them. Who gets a shard may have answered its own request by then, so the run goes with the
 shard; and a shard is not handed on over a request to its owner that was not seen yet.
@@ -33,18 +34,34 @@ def number(view: View, who: str) -> int:
 
 def owed(view: View, item: int, who: str) -> int:
     """The last request that a shard of this instance's has not run for; 0 where it has, or there was none."""
-    text = view.tree.get(owed_node(item)) or "0"
-    left = int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else 0
-    request = max(number(view, who), left)
+    request = max(number(view, who), _left(view, item)[0])
     return request if request and claim.cursor(view, item).asked < request else 0
+
+
+def parameter(view: View, item: int, who: str) -> str:
+    """What the shard is to run with for that request instead of the job's parameter; empty for nothing."""
+    left, told = _left(view, item)
+    return view.tree.get(node(who)) or "" if number(view, who) >= left else told
+
+
+def _left(view: View, item: int) -> tuple[int, str]:
+    """The request that a shard brought along, and its parameter; 0 for none."""
+    digits, _, told = (view.tree.get(owed_node(item)) or "").partition(" ")
+    sound = digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS
+    return (int(digits), told) if sound else (0, "")
+
+
+def text(request: int, told: str) -> str:
+    """What is written of a request that a shard takes along."""
+    return f"{request} {told}" if told else str(request)
 
 
 def pass_on(view: View, item: int, who: str) -> Iterator[Write]:
     """With a shard that this instance hands on goes the run it still owes."""
     request = owed(view, item, who)
     if request:
-        path = owed_node(item)
-        yield Put(path, str(request)) if path in view.tree else Create(path, str(request))
+        path, said = owed_node(item), text(request, parameter(view, item, who))
+        yield Put(path, said) if path in view.tree else Create(path, said)
 
 
 def heard(view: View, who: str) -> Iterator[Write]:

@@ -82,6 +82,8 @@ class Claim:
     attempt: str
     tries: int = 1
     checkpoint: str | None = None
+    parameter: str = ""
+    """What it runs with instead of the job's parameter, if with anything."""
 
 
 @dataclass(frozen=True, slots=True)

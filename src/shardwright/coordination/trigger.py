@@ -44,6 +44,12 @@ def _may_begin(view: View, item: int) -> bool:
     return free or overlap.beside(view, item)
 
 
+def _fire(view: View, item: int, number: int) -> claim.Fire:
+    """What is claimed for a request."""
+    parameter = request.parameter(view, item, view.me)
+    return claim.Fire(item, f"#{number}", Source.TRIGGER, asked=number, parameter=parameter)
+
+
 def decide(view: View, ours: list[int]) -> Iterator[Step]:
     """Run each of these shards of ours as soon as it is free; the request goes with the claim of the last."""
     if not ours and not sharding.shared_out(view):
@@ -54,7 +60,7 @@ def decide(view: View, ours: list[int]) -> Iterator[Step]:
     yield from group.stand_in_line(view, idle)
     done = [Delete(node(view.me))] if asked(view) and len(free) == len(owing) else []
     if free:
-        fires = [claim.Fire(item, f"#{owing[item]}", Source.TRIGGER, asked=owing[item]) for item in free]
+        fires = [_fire(view, item, owing[item]) for item in free]
         yield from claim.start(view, fires, partial(_proof, view), last=done)
     elif done and not ours:
         yield do(*done, then=Say("asked to fire, and no shard of the job is ours to run"))

@@ -56,9 +56,8 @@ def _is_mine(view: View, item: int) -> bool:
 
 def again(view: View, item: int, run: claim.Tenure) -> Claim:
     """The claim that a cursor tells of."""
-    return Claim(
-        item, run.fire, Source(run.source), run.attempt, run.tries, claim.cursor(view, item).checkpoint
-    )
+    checkpoint = claim.cursor(view, item).checkpoint
+    return Claim(item, run.fire, Source(run.source), run.attempt, run.tries, checkpoint, run.parameter)
 
 
 def restore(view: View) -> Iterator[Step]:

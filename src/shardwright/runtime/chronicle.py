@@ -78,19 +78,21 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class JobWitness:
-    """Tells the chronicle what happens to one job; `kept` is called with the shard, the making and the number
-    of what the history has."""
+    """Tells the chronicle what happens to one job; `kept` is called with the shard, the making, and the
+    numbers after which and up to which the history has what there was to say."""
 
     chronicle: "Chronicle"
     job: str
-    kept: Callable[[int, int, int], None]
+    kept: Callable[[int, int, int, int], None]
 
     @property
     def keeps(self) -> bool:
         return self.chronicle.keeps
 
-    def account(self, made: int, item: int, entries: tuple[account.Entry, ...], *, ours: bool) -> None:
-        kept = partial(self.kept, item, made, entries[-1].number)
+    def account(
+        self, made: int, item: int, entries: tuple[account.Entry, ...], *, after: int, ours: bool
+    ) -> None:
+        kept = partial(self.kept, item, made, after, entries[-1].number)
         self.chronicle.account(self.job, made, item, entries, kept, ours=ours)
 
     def moved(self, shards: int) -> None:

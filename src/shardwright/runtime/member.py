@@ -58,10 +58,10 @@ class Witness(Protocol):
     def keeps(self) -> bool:
         """Whether there is a history here, so that cursors have to say what becomes of fires."""
 
-    def account(self, made: int, item: int, entries: tuple[Entry, ...], *, ours: bool) -> None:
+    def account(self, made: int, item: int, entries: tuple[Entry, ...], *, after: int, ours: bool) -> None:
         """What became of fires: of which making of the job, of which shard, and what; maybe more than once.
-        `ours` is what we have written ourselves, which nobody was told before. `Member.kept` must be called
-        when the history has it, and all of that shard before it."""
+        It is all that there is to say after the entry of that number. `ours` is what we have written
+        ourselves, which nobody was told before. `Member.kept` must be called when the history has it."""
 
     def moved(self, shards: int) -> None:
         """We have given so many shards to others."""
@@ -75,7 +75,9 @@ class Nobody:
 
     keeps = False
 
-    def account(self, made: int, item: int, entries: tuple[Entry, ...], *, ours: bool) -> None: ...
+    def account(
+        self, made: int, item: int, entries: tuple[Entry, ...], *, after: int, ours: bool
+    ) -> None: ...
     def moved(self, shards: int) -> None: ...
     def refused(self, item: int) -> None: ...
 
@@ -307,21 +309,27 @@ class Member(Turns):
 
     def _tell(self, item: int, cursor: claims.Cursor, *, ours: bool) -> None:
         """Have the history told what a cursor keeps for it, as far as it may not have been."""
-        made, number = self._told.get(item, (0, 0))
-        new = tuple(entry for entry in cursor.tail if made != cursor.made or entry.number > number)
+        after = _of(cursor.made, self._told.get(item))
+        new = tuple(entry for entry in cursor.tail if entry.number > after)
         if new:
             self._told[item] = cursor.made, new[-1].number
-            self._witness.account(cursor.made, item, new, ours=ours)
+            self._witness.account(cursor.made, item, new, after=after, ours=ours)
 
     def made(self, item: int) -> int:
         """Which making of the job a shard that we have claimed is of."""
         known = self._cursors.get(item)
         return claims.read(known.data).made if known is not None else 0
 
-    def kept(self, item: int, made: int, number: int) -> None:
-        """The history has what a shard's cursor told of it, up to an entry."""
-        if self.local.kept is not None:
-            self.local = replace(self.local, kept={**self.local.kept, item: (made, number)})
+    def kept(self, item: int, made: int, after: int, number: int) -> None:
+        """The history has what a shard's cursor told of it, after one entry and up to another. Where what
+        came before was never kept, the cursor goes on saying it, and all is told again with its next move."""
+        if self.local.kept is None:
+            return
+        has = _of(made, self.local.kept.get(item))
+        if after > has:
+            self._told[item] = made, has
+        else:
+            self.local = replace(self.local, kept={**self.local.kept, item: (made, max(has, number))})
 
     def _stands(self, step: Step) -> bool:
         if not isinstance(step.then, Start) or not self._made_anew(step):
@@ -487,3 +495,8 @@ def _gives_away(write: Write, root: str, me: str) -> bool:
     """Whether a shard is somebody else's by this."""
     owned = write.path.startswith(f"{root}/sharding/") and write.path.endswith("/instance")
     return owned and isinstance(write, Put | Create) and write.data != me
+
+
+def _of(made: int, told: tuple[int, int] | None) -> int:
+    """A number that was noted of this making of the job; 0 where it was none of its."""
+    return told[1] if told is not None and told[0] == made else 0

@@ -110,9 +110,9 @@ class Process(Hub):
         member = self._members.get(name)
         return member.refused if member is not None else None
 
-    def trigger(self, name: str) -> "Future[Future[Outcome]]":
-        """Ask every member of a job to fire now."""
-        return self.reactor.ask(lambda: self._trigger(name))
+    def trigger(self, name: str, parameter: str = "") -> "Future[Future[Outcome]]":
+        """Ask every member of a job to fire now, with this instead of the job's parameter."""
+        return self.reactor.ask(lambda: self._trigger(name, parameter))
 
     def cut_short(self) -> list[str]:
         """Tell all that runs to stop; says what that is."""
@@ -178,11 +178,11 @@ class Process(Hub):
         self._members[job.name] = self.reactor.add(job.name, make)
         log.info("%s: %s", job.name, said(job.config, self.registry.now()))
 
-    def _kept(self, name: str, item: int, made: int, number: int) -> None:
+    def _kept(self, name: str, item: int, made: int, after: int, number: int) -> None:
         """The history has what became of a shard's fires; told by another thread."""
         member = self._members.get(name)
         if member is not None:
-            self.reactor.post(lambda: member.kept(item, made, number))
+            self.reactor.post(lambda: member.kept(item, made, after, number))
 
     def _leave(self, name: str, gone: "Future[None]") -> None:
         member = self._members.get(name)
@@ -203,12 +203,12 @@ class Process(Hub):
         else:
             member.drain()
 
-    def _trigger(self, name: str) -> "Future[Outcome]":
+    def _trigger(self, name: str, parameter: str) -> "Future[Outcome]":
         root = f"{self.registry.namespace}/{name}"
         tree = self.registry.mirror(root)
         there = tree.children("instances")
         old = [Delete(f"{root}/trigger/{who}") for who in there if f"trigger/{who}" in tree]
-        new = [Create(f"{root}/trigger/{who}") for who in there]
+        new = [Create(f"{root}/trigger/{who}", parameter) for who in there]
         return self.registry.commit(*old, *new)
 
     def _settings(self, job: Job) -> JobConfig:
@@ -294,7 +294,7 @@ class Process(Hub):
             total=config.shards,
             parameter=config.item_parameters.get(claim.item, ""),
             job_name=config.name,
-            job_parameter=config.parameter,
+            job_parameter=claim.parameter or config.parameter,
             fire_time=fire_time(claim.fire),
             token=token,
             attempt=claim.tries + retries,
