@@ -1,7 +1,8 @@
-"""The books: a history that is away now and then, and loses with a process what that had not written yet.
+"""The books: a history that is away now and then, in some worlds for long, loses with a process what that had
+not written yet, and some more because too much waited.
 
 In the end every fire that a shard has come to is in them, once: it ran, or a later one stands for it, or
-there is a reason why not.
+there is a reason why not, or at least it is said that nobody knows.
 """
 
 import random
@@ -23,6 +24,9 @@ CURSORS = "/ns~shardwright/job/cursor/"
 
 #: Outcomes after which the fire is not over.
 UNFINISHED = ("", account.LOST, CUT_SHORT)
+
+#: How long the history is away where it is away for long, and how much of what it is told it drops.
+AWAY, DROPPED = 400.0, 0.05
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -47,18 +51,22 @@ class Books:
         self._chance = random.Random(f"books {seed}")
         self._waiting: dict[str, deque[tuple[int, int, int, tuple[Entry, ...]]]] = defaultdict(deque)
         self._known: dict[tuple[int, int], dict[int, Entry]] = defaultdict(dict)
+        self._summed_up: dict[tuple[int, int], list[Passed]] = defaultdict(list)
+        self._back_at = AWAY if self._chance.random() < 0.25 else 0.0
 
     def tell(self, process: "Process", made: int, item: int, after: int, entries: tuple[Entry, ...]) -> None:
         """A process hands something in; it is written, and the process told so, at once or after a while, and
-        after all that it handed in before."""
+        after all that it handed in before. Or it is dropped."""
         clock = self._world.clock
-        wait = self._chance.choice([0.0, 0.0, 0.1, 2.0, 15.0])
+        wait = max(self._back_at - clock.boot(), self._chance.choice([0.0, 0.0, 0.1, 2.0, 15.0]))
         waiting = self._waiting[process.name]
         waiting.append((made, item, after, entries))
 
         def write() -> None:
             while waiting and not process.dead:
                 of, shard, after, some = waiting.popleft()
+                if self._chance.random() < DROPPED:
+                    continue
                 self._write(of, shard, some)
                 process.member.kept(shard, of, after, some[-1].number)
 
@@ -66,6 +74,10 @@ class Books:
 
     def _write(self, made: int, item: int, entries: Iterable[Entry]) -> None:
         for entry in entries:
+            if isinstance(entry, Passed) and entry.why == account.AWAY:
+                self._world.seen["summed up"] += 1
+                self._summed_up[made, item].append(entry)
+                continue
             known = self._known[made, item].setdefault(entry.number, entry)
             if known != entry:
                 self._world.object(f"shard {item} was told of twice: {known} and {entry}")
@@ -84,10 +96,12 @@ class Books:
             cursor = claim.read(node.data) if node is not None else claim.Cursor()
             if cursor.made != made:
                 continue
-            missing = set(range(1, cursor.told + 1)) - set(found)
+            summed_up = self._summed_up[made, item]
+            since = max((entry.number for entry in summed_up), default=0)
+            missing = set(range(since + 1, cursor.told + 1)) - set(found)
             assert not missing, f"entries {sorted(missing)} of shard {item} are nowhere\n{story}"
             if world.steady and not world.stepped:
-                self._check_fires(item, cursor, list(found.values()), story)
+                self._check_fires(item, cursor, [*found.values(), *summed_up], story)
 
     def _check_fires(self, item: int, cursor: claim.Cursor, entries: list[Entry], story: str) -> None:
         """Each fire up to the last that the shard has come to has one end."""
@@ -99,7 +113,8 @@ class Books:
         for entry in entries:
             if isinstance(entry, Passed):
                 for fire in fires(schedule_of(entry, schedule), entry.after, entry.until):
-                    ends[fire].append(entry.how)
+                    if entry.why != account.AWAY or not ends[fire]:
+                        ends[fire].append(entry.how)
             elif not entry.fire.startswith("#"):
                 begun.add(datetime.fromisoformat(entry.fire))
                 if ended(entry):

@@ -12,6 +12,7 @@ from types import ModuleType
 
 from shardwright import coordination
 from shardwright.coordination import (
+    account,
     barrier,
     claim,
     due,
@@ -181,6 +182,13 @@ class KeptAtOnce(Member):
         self.kept(item, cursor.made, 0, cursor.told)
 
 
+class TrustsWhatCameLater(Member):
+    """Takes what the history has for all that it was told before."""
+
+    def kept(self, item: int, made: int, after: int, number: int) -> None:
+        super().kept(item, made, 0, number)
+
+
 class SameNameAgain(Member):
     """Comes back from a lost session as who it was before."""
 
@@ -282,5 +290,7 @@ BUGS: dict[str, Bug] = {
         instead=((due, "passed", lambda view, item, fire: ()),)
     ),
     "the history is taken to have what it was only told": Bug(member=KeptAtOnce),
+    "the history is taken to have what it dropped": Bug(member=TrustsWhatCameLater),
+    "what a cursor has no room for is forgotten": Bug(instead=((account, "_summed_up", lambda *_: ()),)),
     "a fire starts under a Java leader's flag": Bug(instead=((sharding, "settled", _always),), java=True),
 }
