@@ -4,7 +4,8 @@ import gc
 import logging
 import threading
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ from shardwright.errors import MissingExtra
 from shardwright.history import open_store, queries
 from shardwright.history.engine import open_engine
 from shardwright.history.events import Logged, Moved
-from shardwright.history.ledger import Disposition, Entry
-from shardwright.history.recorder import LONGEST_PAUSE, Dropped, Recorder
+from shardwright.history.ledger import Entry
+from shardwright.history.recorder import LONGEST_PAUSE, Recorder
 from shardwright.history.retention import Retention
 from shardwright.history.store import Store
 from tests.databases import Database, MariaDB, PostgreSQL
@@ -141,24 +142,20 @@ def test_what_is_told_while_the_store_is_down_is_written_when_it_is_back(
     assert dispositions(store) == ["RAN"]
 
 
-def test_more_than_may_wait_is_dropped_counted_and_completed_as_unknown(
+def test_more_than_may_wait_is_dropped_counted_and_not_said_to_be_kept(
     address: str, store: Store, quiet: Recorder
 ) -> None:
     broken = Broken(address)
     fires = [after(60 * minute) for minute in range(15)]
+    kept: list[datetime] = []
     for fire in fires:
-        quiet(started(fire=fire.isoformat(), at=fire))
+        quiet.keep([a_run(at=fire)], partial(kept.append, fire))
         quiet.flush()
     assert (quiet.waiting, quiet.dropped) == (10, 5)
     broken.mend()
-    [dropped] = quiet.take_dropped()
-    assert dropped == Dropped("reindex", 7, fires[0], fires[4], 5)
-    assert quiet.take_dropped() == []
-    running = [(fire.isoformat(), 0) for fire in fires[5:]]
-    assert quiet.complete("reindex", fires, 1, made=7, running=running) == 5
-    assert store.gaps("reindex", fires, 1, made=7) == []
-    unknown = queries.history(store, disposition=Disposition.UNKNOWN).entries
-    assert [entry.due for entry in reversed(unknown)] == fires[:5]
+    assert quiet.flush()
+    assert kept == fires[5:]
+    assert store.gaps("reindex", fires, 1, made=7) == [(fire.isoformat(), 0) for fire in fires[:5]]
 
 
 def test_one_entry_that_is_refused_does_not_keep_the_others_from_being_written(

@@ -60,12 +60,11 @@ def test_what_has_been_counted_is_not_taken_in_again(store: Store) -> None:
     assert sum(count.fires for count in queries.statistics(store)) == 1
 
 
-def test_what_is_not_kept_any_more_is_no_gap_and_is_not_completed(store: Store) -> None:
+def test_what_is_not_kept_any_more_is_no_gap(store: Store) -> None:
     store.write([a_run()])
     tidy(store, WEEK, NOW)
     fires = [T, after(99 * DAY)]
     assert store.gaps("reindex", fires, 1, made=7) == [(fires[1].isoformat(), 0)]
-    assert store.complete("reindex", fires, 1, made=7, at=NOW, reason="?") == 1
 
 
 def test_logs_notes_and_elasticjobs_rows_of_ours_go_too(store: Store) -> None:

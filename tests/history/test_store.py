@@ -12,7 +12,7 @@ from shardwright.errors import ShardwrightError
 from shardwright.history import beside, ledger, open_store, queries, rows
 from shardwright.history.engine import HistoryDown, HistoryError
 from shardwright.history.events import Logged
-from shardwright.history.ledger import Disposition, Entry
+from shardwright.history.ledger import Disposition, Entry, Verdict
 from shardwright.history.store import Store, insert_new
 from shardwright.history.tables import LEDGER
 from shardwright.outcomes import FAILED, OK
@@ -184,32 +184,8 @@ def test_what_is_expected_and_not_found_is_a_gap(store: Store) -> None:
     ]
 
 
-def test_what_nobody_knows_is_completed_as_unknown_with_the_reason(store: Store) -> None:
-    store.write([a_run(0), a_run(0, at=after(60)), Entry(a_key(1), T, (an_attempt(),))])
-    fires = [T, after(60), after(120)]
-    reason = "the database was away"
-    completed = store.complete(
-        "reindex", fires, 2, made=7, at=after(500), reason=reason, running=[(after(120).isoformat(), 1)]
-    )
-    assert completed == 3
-    assert store.gaps("reindex", fires, 2, made=7) == [(after(120).isoformat(), 1)]
-    unknown = queries.history(store, disposition=Disposition.UNKNOWN).entries
-    assert {entry.key for entry in unknown} == {
-        a_key(1),
-        a_key(1, at=after(60)),
-        a_key(0, at=after(120)),
-    }
-    assert {entry.verdict.reason for entry in unknown if entry.verdict} == {reason}
-
-
-def test_completing_twice_changes_nothing_more(store: Store) -> None:
-    for _ in range(2):
-        store.complete("reindex", [T], 3, made=7, at=after(9), reason="?")
-    assert count(store) == 3
-
-
 def test_what_turns_up_later_replaces_what_was_unknown(store: Store) -> None:
-    store.complete("reindex", [T], 1, made=7, at=after(9), reason="?")
+    store.write([Entry(a_key(), T, (), Verdict(Disposition.UNKNOWN, after(9), "?"))])
     store.write([a_run()])
     [found] = queries.fire(store, "reindex", T)
     assert found.disposition is Disposition.RAN

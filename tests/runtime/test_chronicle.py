@@ -11,12 +11,14 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from shardwright import JobError, Scheduler, Shard
-from shardwright.coordination import due
+from shardwright.clock import SystemClock
+from shardwright.coordination import account, due
+from shardwright.coordination.account import Passed, Ran
 from shardwright.history import events, queries
 from shardwright.history.ledger import Disposition, Entry
 from shardwright.history.metrics import Metrics
 from shardwright.history.store import Store
-from shardwright.runtime.chronicle import VARIABLE, place_of
+from shardwright.runtime.chronicle import VARIABLE, Chronicle, place_of
 from tests.recipes.heard import Heard
 
 SECONDLY: dict[str, Any] = {"cron": "* * * * * ?", "time_zone": "UTC"}
@@ -90,6 +92,28 @@ def test_a_history_that_is_not_there_stops_nobody_and_its_cursors_keep_what_it_l
     seconds = [round(entry.due.timestamp()) for entry in found]
     assert seconds == list(range(seconds[0], seconds[-1] + 1))
     assert len({attempt.by for entry in found for attempt in entry.attempts}) == 2
+
+
+def test_fires_that_no_cursor_had_room_for_are_in_the_history_as_unknown_unless_it_knows_better(
+    folder: Path,
+) -> None:
+    begin = datetime(2030, 1, 1, tzinfo=UTC)
+    end = begin + timedelta(seconds=3)
+    chronicle = Chronicle(SystemClock(), folder / "history.db")
+    ran = Ran((begin + timedelta(seconds=2)).isoformat(), "ok", "a", "3", "scheduled", 1, end, end)
+    away = Passed(begin, end, account.UNKNOWN, account.AWAY, ("* * * * * ?", "UTC", ""))
+    told = threading.Event()
+    chronicle.account("tick", 1, 0, [away, ran], told.set, ours=False)
+    chronicle.start()
+    chronicle.close(60.0)
+    assert told.is_set()
+    found = kept(folder)
+    assert [(entry.due.second, entry.disposition) for entry in found] == [
+        (1, Disposition.UNKNOWN),
+        (2, Disposition.RAN),
+        (3, Disposition.UNKNOWN),
+    ]
+    assert {entry.verdict.reason for entry in found if entry.verdict is not None} == {account.AWAY}
 
 
 def test_one_who_only_listens_takes_nothing_away_from_what_others_left_for_the_history(folder: Path) -> None:

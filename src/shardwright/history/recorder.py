@@ -2,16 +2,15 @@
 
 A store that is down stops no job. What is told meanwhile waits, joined into one entry for each shard of each
 fire, up to a limit; what is beyond it is dropped, the oldest first, and counted. While the store is down it
-is asked again after a pause that doubles. What was dropped can be completed afterwards: it is in the history
-as unknown, with the reason, and not absent.
+is asked again after a pause that doubles. What was dropped is not said to be kept, so that the shard's cursor
+goes on saying it, or in the end that nobody knows.
 """
 
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 from ..clock import Clock, SystemClock
 from . import entries, retention
@@ -28,21 +27,6 @@ TIDY_EVERY = timedelta(hours=1)
 
 #: How many logs of runs wait at most; they are much larger than entries.
 MOST_LOGS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """What was not kept of a job: how much, and of which time."""
-
-    job: str
-    made: int
-    first: datetime
-    last: datetime
-    count: int = 1
-
-    def and_also(self, entry: Entry) -> "Dropped":
-        first, last = min(self.first, entry.due), max(self.last, entry.due)
-        return replace(self, first=first, last=last, count=self.count + 1)
 
 
 class _Ticket:
@@ -77,7 +61,6 @@ class Recorder:
         self._waiting: dict[Key, Entry] = {}
         self._logs: deque[Logged] = deque(maxlen=MOST_LOGS)
         self._tickets: deque[_Ticket] = deque()
-        self._lost: dict[tuple[str, int], Dropped] = {}
         self._since: float | None = None
         self._again = 0.0
         self._pause = FIRST_PAUSE
@@ -163,28 +146,6 @@ class Recorder:
             log.warning("%d entries of the history could not be written before the end", self.waiting)
         return not self._waiting
 
-    def take_dropped(self) -> list[Dropped]:
-        """What was dropped since this was last asked: to be completed."""
-        with self._news:
-            found, self._lost = list(self._lost.values()), {}
-        return found
-
-    def complete(
-        self,
-        job: str,
-        fires: Iterable[datetime],
-        shards: int,
-        *,
-        made: int,
-        running: Iterable[tuple[str, int]] = (),
-        reason: str = "nobody has told what became of it, and its cursor no longer says",
-    ) -> int:
-        """Have the history say of every shard of these fires that it is unknown what became of it, unless
-        that is known; how many those were."""
-        self.flush()
-        now = self._clock.wall()
-        return self._store.complete(job, fires, shards, made=made, at=now, reason=reason, running=running)
-
     def _add(self, entry: Entry) -> None:
         known = self._waiting.get(entry.key)
         self._waiting[entry.key] = known.joined(entry) if known else entry
@@ -195,9 +156,6 @@ class Recorder:
         self.dropped += 1
         for ticket in self._tickets:
             ticket.void = ticket.void or entry.key in ticket.keys
-        place = (entry.key.job, entry.key.made)
-        known = self._lost.get(place)
-        self._lost[place] = known.and_also(entry) if known else Dropped(*place, entry.due, entry.due)
 
     def _wait(self, now: float) -> float:
         """How long there is nothing to do."""

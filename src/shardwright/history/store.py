@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from . import elasticjob, ledger, rows, texts, upgrade
 from .engine import WRITES, HistoryDown, HistoryError, is_refusal, open_engine, shown
 from .events import Logged
-from .ledger import Disposition, Entry, Key, Verdict
+from .ledger import Disposition, Entry, Key
 from .tables import ATTEMPT_LOG, AUDIT, LEDGER, LONGEST_ATTEMPT, RETENTION
 
 log = logging.getLogger("shardwright")
@@ -108,35 +108,6 @@ class Store:
             self.writing(partial(_write, told=portion, trace=self._trace))
         for lines in _portions(list(logged)):
             self.writing(partial(_write_logs, logged=lines))
-
-    def complete(
-        self,
-        job: str,
-        fires: Iterable[datetime],
-        shards: int,
-        *,
-        made: int,
-        at: datetime,
-        reason: str,
-        running: Iterable[tuple[str, int]] = (),
-    ) -> int:
-        """Have it said of every shard of these fires that nobody knows what became of it, and why, unless
-        something is known: so none is ever absent. How many that were.
-
-        A run that began and never ended is one of them, unless it is among those that are `running`.
-        """
-        wanted = self._kept(fires)
-        known = self._known(job, made, wanted.values())
-        exempt = {(ledger.named(fire), item) for fire, item in running}
-        missing = [
-            Entry(Key(job, made, name, item), due, (), Verdict(Disposition.UNKNOWN, at, reason))
-            for name, due in wanted.items()
-            for item in range(shards)
-            if known.get((name, item), Disposition.RUNNING) is Disposition.RUNNING
-            and (name, item) not in exempt
-        ]
-        self.write(missing)
-        return len(missing)
 
     def gaps(self, job: str, fires: Iterable[datetime], shards: int, *, made: int) -> list[tuple[str, int]]:
         """The shards of these fires of which nothing is known; what is not kept any more is no gap."""
