@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 
@@ -80,6 +81,38 @@ def test_a_run_in_a_process_of_its_own_finds_its_function_in_the_file(folder: Pa
     with Child("shardwright", "run", str(file), "--registry", url) as child:
         assert not child.expect(" in ", PATIENCE).endswith(f"in {child.pid}")
         assert child.terminate(PATIENCE) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_dump_port_answers_for_all_replicas(folder: Path, url: str, processes: int) -> None:
+    file, door = program(folder, PROGRAM.format(more="")), folder / "door"
+    options = ("--processes", processes, "--dump-port", str(door), "--registry", url)
+    with Child("shardwright", "run", str(file), *options) as child:
+        child.expect("shard ", PATIENCE)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(door))
+            client.sendall(b"dump@work\n")
+            said = client.makefile().read()
+        assert child.terminate(PATIENCE) == 0
+    assert "/work/sharding/0/instance" in said
+    assert not door.exists()
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "why"),
+    [
+        ("70000", 2, "there is no port 70000: give one up to 65535"),
+        ("nowhere/door", 1, "the dump port cannot listen on nowhere/door"),
+    ],
+)
+def test_a_dump_port_that_cannot_be_is_refused_before_anything_runs(
+    folder: Path, url: str, where: str, code: int, why: str
+) -> None:
+    program(folder, PROGRAM.format(more=""))
+    answer = shardwright("run", "nightly.py", "--dump-port", where, "--registry", url)
+    assert (answer.code, answer.out) == (code, "")
+    assert why in answer.err
 
 
 NAMED = "from shardwright import Scheduler\nday, night = Scheduler(), Scheduler()\nnumber = 7\n"

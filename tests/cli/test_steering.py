@@ -31,9 +31,15 @@ def test_one_shard_that_is_triggered_runs_alone(calls: Calling, story: Story) ->
     story.until_ran(lambda: [ran.item for ran in story.ran] == [2])
 
 
+def test_a_run_is_asked_for_with_a_parameter(calls: Calling, story: Story) -> None:
+    calls("trigger", "reindex", "--shard", "2", "--parameter", "since=yesterday")
+    story.until_ran(lambda: [ran.parameter for ran in story.ran] == ["since=yesterday"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
+        (["reindex", "--parameter", "x" * 2001], 1, "up to 2,000 characters"),
         (["reindex", "--shard", "9"], 1, "the job 'reindex' has no shard 9; it has 0 to 3"),
         (["reindex", "--shard", "two"], 2, "'two' is not a valid integer"),
         ([], 2, "Missing argument 'NAME'"),

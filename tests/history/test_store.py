@@ -1,9 +1,13 @@
 """The store: one row for each shard of each fire, whoever tells of it and how often."""
 
+import contextlib
+import errno
 import random
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime, time, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -171,6 +175,10 @@ def test_statistics_count_what_became_of_the_fires_of_a_day(store: Store) -> Non
         queries.Count("reindex", second, ran, OK, 1, 5.0, 5.0, 1.0),
     ]
     assert [each.day for each in queries.statistics(store, begin=after(86400))] == [second]
+    midnight = datetime.combine(second, time(), UTC)
+    assert {each.day for each in queries.statistics(store, end=midnight)} == {first}
+    elsewhere = midnight.astimezone(timezone(-timedelta(hours=8)))
+    assert {each.day for each in queries.statistics(store, begin=elsewhere)} == {second}
     assert queries.statistics(store, job="none") == []
 
 
@@ -235,6 +243,10 @@ def test_a_history_is_where_it_was_when_it_is_opened_again(address: str) -> None
         ("oracle://scott:tiger@host/db", "and not in oracle"),
         ("sqlite://", "is kept in a file"),
         ("sqlite:////no/such/folder/history.db", "there is no folder /no/such/folder"),
+        ("postgresql://scott:tiger@host:port/db", "cannot be read"),
+        ("postgresql://scott:t@tiger@host/db", "write @ in a password as %40"),
+        ("mysql://scott:tiger@host/db?ssl-mode=REQUIRED", "the driver knows no option 'ssl-mode'"),
+        ("sqlite:////tmp/history.db?mode=ro", "the driver knows no option 'mode'"),
     ],
 )
 def test_an_address_that_cannot_be_gets_one_clear_sentence(address: str, complaint: str) -> None:
@@ -247,6 +259,34 @@ def test_a_server_that_is_not_there_is_down_and_its_password_is_nobodys_business
     with pytest.raises(HistoryDown, match="cannot be opened now") as raised:
         Store(f"postgresql://me:hunter2@/db?host={tmp_path}")
     assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize("secret", ["password=hunter2", "sslpassword=hunter2"])
+def test_a_password_among_the_options_of_an_address_is_not_shown_either(tmp_path: Path, secret: str) -> None:
+    with pytest.raises(HistoryDown) as raised:
+        Store(f"postgresql://me@/db?host={tmp_path}&{secret}")
+    assert f"me@/db?host={tmp_path}&{secret.partition('=')[0]}=*** " in str(raised.value)
+    assert "hunter2" not in str(raised.value)
+
+
+def test_a_folder_that_lets_nobody_make_a_whole_file_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*paths: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)  # as shared and removable drives do
+    with pytest.raises(HistoryError, match="cannot be made: Operation not permitted"):
+        Store(tmp_path / "history.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("asked", [{"item": 2**64}, {"job": "\udcff"}])
+def test_what_a_database_cannot_be_asked_is_refused_in_a_sentence(
+    store: Store, asked: dict[str, Any]
+) -> None:
+    with contextlib.suppress(HistoryError):
+        assert queries.history(store, **asked).entries == ()
 
 
 def test_a_file_that_is_no_database_is_refused_in_a_sentence(tmp_path: Path) -> None:

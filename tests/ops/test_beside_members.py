@@ -66,6 +66,15 @@ def test_only_those_shards_run_that_were_asked_for_and_again_when_asked_again(
     assert sorted(ran.item for ran in story.ran[3:]) == [0, 1, 2, 3]
 
 
+def test_a_run_has_the_parameter_it_was_asked_for_with(story: Story, operator: Operator) -> None:
+    story.two()
+    operator.trigger("job", shards=[2], parameter="page 7")
+    story.until_ran(lambda: len(story.ran) >= 1)
+    operator.trigger("job", parameter="since yesterday")
+    story.until_ran(lambda: len(story.ran) >= 5)
+    assert [ran.parameter for ran in story.ran] == ["page 7", *["since yesterday"] * 4]
+
+
 def test_an_instance_that_is_drained_hands_its_shards_over_and_can_be_shut_down(
     story: Story, operator: Operator
 ) -> None:

@@ -228,6 +228,9 @@ def test_what_is_ours_of_a_job_stays_while_somebody_has_not_stopped(bureau: Bure
 
 REFUSED = [
     (lambda op: op.trigger("x"), "there is no job 'x' in /prod"),
+    (lambda op: op.trigger("j", parameter="x"), "a Java process, and would run without the parameter"),
+    (lambda op: op.trigger("j", parameter="x" * 2001), "a parameter may have up to 2,000 characters"),
+    (lambda op: op.trigger("off", shards=[0], parameter="\0"), "a text of printable characters"),
     (lambda op: op.trigger("empty"), "nobody is in the job 'empty', so nobody can be asked to fire"),
     (lambda op: op.trigger("j", shards=[2]), "the job 'j' has no shard 2; it has 0 to 1"),
     (lambda op: op.trigger("j", shards=[]), "name the shards that are to run"),

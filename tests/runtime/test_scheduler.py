@@ -91,6 +91,27 @@ def test_a_one_off_job_runs_when_it_is_asked_to(url: str) -> None:
     assert [(shard.fire_time, shard.source) for shard in shards] == [(None, "trigger")] * 3
 
 
+def test_a_run_may_be_asked_for_with_a_parameter_of_its_own(url: str) -> None:
+    seen = Seen()
+    scheduler = Scheduler(url)
+    scheduler.add(seen, "once", shards=2, parameter="all")
+    with scheduler:
+        scheduler.trigger("once", parameter="since yesterday")
+        shards = seen.wait(lambda shards: len(shards) == 2)
+        scheduler.trigger("once")
+        shards = seen.wait(lambda shards: len(shards) == 4)
+    assert [shard.job_parameter for shard in shards] == ["since yesterday"] * 2 + ["all"] * 2
+
+
+@pytest.mark.parametrize(
+    ("parameter", "why"), [("x" * 2001, "up to 2,000 characters"), ("\0", "printable"), (7, "a text, not 7")]
+)
+def test_a_parameter_that_cannot_be_is_refused(url: str, parameter: Any, why: str) -> None:
+    scheduler = Scheduler(url)
+    with pytest.raises(JobError, match=why):
+        scheduler.trigger("once", parameter=parameter)
+
+
 def test_what_runs_may_end_before_the_scheduler_does(url: str) -> None:
     began, may_end, ended = threading.Event(), threading.Event(), threading.Event()
     scheduler = Scheduler(url)

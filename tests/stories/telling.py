@@ -35,6 +35,7 @@ class Ran:
     item: int
     fire: datetime | None
     total: int
+    parameter: str
 
 
 def told(runs: list[Ran]) -> Fire:
@@ -74,7 +75,8 @@ class Story:
 
         def body(shard: Shard) -> None:
             with self._news:
-                self.ran.append(Ran(address, shard.job_name, shard.item, shard.fire_time, shard.total))
+                told = (address, shard.job_name, shard.item, shard.fire_time, shard.total)
+                self.ran.append(Ran(*told, shard.job_parameter))
                 self._news.notify_all()
 
         return body

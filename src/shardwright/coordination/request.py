@@ -16,6 +16,9 @@ from .step import Create, Forbid, Put, Write
 from .view import View
 
 OWED = "~owed"
+
+#: How many characters a parameter may have: it goes with the shard's cursor.
+LONGEST = 2000
 _DIGITS = 25
 
 
@@ -54,6 +57,19 @@ def _left(view: View, item: int) -> tuple[int, str]:
 def text(request: int, told: str) -> str:
     """What is written of a request that a shard takes along."""
     return f"{request} {told}" if told else str(request)
+
+
+def check(parameter: str) -> None:
+    """ValueError for what cannot go with a request."""
+    if not isinstance(parameter, str):
+        raise ValueError(f"a parameter is a text, not {parameter!r:.100}")
+    if len(parameter) > LONGEST:
+        raise ValueError(
+            f"a parameter may have up to {LONGEST:,} characters, and this one has {len(parameter):,}: "
+            "keep what is large elsewhere, and say where"
+        )
+    if not parameter.isprintable() and not all(each.isprintable() or each in "\t\n" for each in parameter):
+        raise ValueError("a parameter is a text of printable characters, tabs and line ends")
 
 
 def pass_on(view: View, item: int, who: str) -> Iterator[Write]:

@@ -62,12 +62,15 @@ class Operator:
 
     # -- runs ---------------------------------------------------------------------------------------
 
-    def trigger(self, job: str, *, shards: Collection[int] | None = None) -> Done:
-        """Have a job fire now: every shard runs once as soon as it is free, or only these."""
+    def trigger(self, job: str, *, shards: Collection[int] | None = None, parameter: str = "") -> Done:
+        """Have a job fire now: every shard runs once as soon as it is free, or only these; with this instead
+        of the job's parameter, if it is any."""
 
         def plan() -> Plan:
             sight = looking.at(self.registry, job)
-            return steering.trigger(sight) if shards is None else steering.trigger_shards(sight, shards)
+            if shards is None:
+                return steering.trigger(sight, parameter)
+            return steering.trigger_shards(sight, shards, parameter)
 
         return self._change("trigger", f"{job}{_some(shards)}", plan)
 

@@ -44,26 +44,43 @@ def still_there(sight: Sight) -> Write:
 # Asking for runs
 
 
-def trigger(sight: Sight) -> Plan:
-    """Have every instance fire now. Each shard runs once, as soon as it is free."""
+def trigger(sight: Sight, parameter: str = "") -> Plan:
+    """Have every instance fire now, with this instead of the job's parameter if it is any. Each shard runs
+    once, as soon as it is free."""
     check_somebody(sight, "asked to fire")
+    _check_parameter(sight, parameter)
+    java = [who for who in sight.members if not instance.is_python(who)]
+    if parameter and java:
+        raise OperationError(
+            f"job {sight.name!r}: {java[0]} is a Java process, and would run without the parameter; "
+            "ask without one, or for shards of Python processes"
+        )
     old = [Delete(sight.at(request.node(who))) for who in sight.job.children("trigger")]
     here = [Require(sight.at(instance.node(who))) for who in sight.members]
-    new = [Create(sight.at(request.node(who))) for who in sight.members]
+    new = [Create(sight.at(request.node(who)), parameter) for who in sight.members]
     return Plan((*here, *old, *new), tuple(f"{who} was asked to fire" for who in sight.members))
 
 
-def trigger_shards(sight: Sight, items: Collection[int]) -> Plan:
-    """Have these shards run now, wherever they are; only members written in Python know how."""
+def trigger_shards(sight: Sight, items: Collection[int], parameter: str = "") -> Plan:
+    """Have these shards run now, wherever they are, with this instead of the job's parameter; only members
+    written in Python know how."""
     check_somebody(sight, "asked to fire")
+    _check_parameter(sight, parameter)
     if not items:
         raise OperationError(f"job {sight.name!r}: name the shards that are to run, or ask for all of them")
     for item in items:
         check_shard(sight, item)
-    return together(*(_ask_for(sight, item) for item in sorted(set(items))))
+    return together(*(_ask_for(sight, item, parameter) for item in sorted(set(items))))
 
 
-def _ask_for(sight: Sight, item: int) -> Plan:
+def _check_parameter(sight: Sight, parameter: str) -> None:
+    try:
+        request.check(parameter)
+    except ValueError as error:
+        raise OperationError(f"job {sight.name!r}: {error}") from None
+
+
+def _ask_for(sight: Sight, item: int, parameter: str) -> Plan:
     owner, node = sight.data(sharding.owner_node(item)), sight.at(request.owed_node(item))
     if not instance.is_python(owner) or not sight.alive(owner):
         raise OperationError(f"job {sight.name!r}: shard {item} belongs to {_unable(owner)}")
@@ -71,7 +88,8 @@ def _ask_for(sight: Sight, item: int) -> Plan:
         raise OperationError(f"job {sight.name!r}: shard {item} is disabled; enable it first")
     # A request is known by a commit's number: later than the last that was answered, before any to come.
     cursor = sight.cursors.get(item)
-    asked = str(cursor.written if cursor is not None else sight.job.node(sharding.owner_node(item)).written)
+    number = cursor.written if cursor is not None else sight.job.node(sharding.owner_node(item)).written
+    asked = request.text(number, parameter)
     guard = (
         Require(sight.at(f"~~cursor/{item}"), cursor.version) if cursor is not None else still_there(sight)
     )

@@ -15,7 +15,6 @@ import atexit
 import contextlib
 import inspect
 import logging
-import os
 import shlex
 import signal
 import threading
@@ -32,14 +31,13 @@ from .. import alerts
 from .. import registry as registries
 from ..alerts import Desk
 from ..errors import JobError
-from ..executors.egress import Egress
 from ..executors.inside import is_child
 from ..executors.process import Isolated
 from ..history.events import Consumer
 from ..jobs import JobConfig
 from ..registry import Landed
 from ..registry.url import found, parse
-from . import bodies, identity, parent
+from . import arguments, bodies, identity, parent
 from .bodies import Body
 from .chronicle import Chronicle, place_of
 from .fleet import Fleet
@@ -61,9 +59,6 @@ LAST_WORD = 2.0
 
 #: Who is told to end again within so many seconds was told once: some tell a process and then its group.
 TOLD_ONCE = 1.0
-
-#: More seconds than anybody waits for; far more would be beyond what a calendar and a timer take.
-LONGEST = 1_000_000_000
 
 #: For how many seconds a replica that is not in all its jobs yet is not said to run.
 JOINED = 30.0
@@ -101,10 +96,11 @@ class Scheduler:
         self._url = found(registry)
         self._history = place_of(self._url, history)
         self._consumers: list[Consumer] = []
-        self._threads, self._grace, self._address = checked(threads), _seconds("grace", grace), address
+        self._threads, self._address = checked(threads), address
+        self._grace = arguments.seconds("grace", grace)
         self._jobs: dict[str, Job] = {}
-        self._missed_after = _seconds("missed_after", missed_after)
-        self._types = JobTypes(script_folders, _egress(http_allowed))
+        self._missed_after = arguments.seconds("missed_after", missed_after)
+        self._types = JobTypes(script_folders, arguments.egress(http_allowed))
         self._desk = Desk()
         self._supervisor = Supervisor(self._begin, self._give_up)
         self._line: parent.Line | None = None
@@ -170,8 +166,8 @@ class Scheduler:
     ) -> None:
         """Declare a program as a job, from one of the `script_folders`: it has the shard as JSON on its
         standard input and in its environment; with `elasticjob` also as its last argument."""
-        props = {COMMAND_LINE: shlex.join(_words(argv, name)), CONTEXT: str(elasticjob).lower()}
-        self.typed(SCRIPT, name, listeners=listeners, **_with_props(settings, props))
+        props = {COMMAND_LINE: shlex.join(arguments.words(argv, name)), CONTEXT: str(elasticjob).lower()}
+        self.typed(SCRIPT, name, listeners=listeners, **arguments.with_props(settings, props))
 
     def http(
         self,
@@ -189,7 +185,7 @@ class Scheduler:
         has failed."""
         told = {"http.uri": uri, "http.method": method, "http.data": data, "http.content.type": content_type}
         props = {key: value for key, value in told.items() if value is not None}
-        self.typed(HTTP, name, listeners=listeners, **_with_props(settings, props))
+        self.typed(HTTP, name, listeners=listeners, **arguments.with_props(settings, props))
 
     def typed(
         self, kind: str, name: str, /, *, listeners: Iterable[Listener | str] = (), **settings: object
@@ -217,7 +213,7 @@ class Scheduler:
     def _config(
         self, name: str, settings: Mapping[str, object], heard: Iterable[Listener | str]
     ) -> tuple[JobConfig, tuple[Listener, ...]]:
-        some = _listed(heard, name)
+        some = arguments.listed(heard, name)
         names = [each for each in some if isinstance(each, str)]
         config = JobConfig.of({"name": name, "listeners": names, **settings})
         alerts.check(config)
@@ -236,7 +232,7 @@ class Scheduler:
 
     def remove(self, name: str, *, grace: float | None = None) -> None:
         """Leave a job in order: it goes on elsewhere, and what runs of it here may end first."""
-        seconds = self._grace if grace is None else _seconds("grace", grace)
+        seconds = self._grace if grace is None else arguments.seconds("grace", grace)
         with self._supervisor.changing:
             self._known(name)
             del self._jobs[name]
@@ -244,6 +240,11 @@ class Scheduler:
             gone = process.leave(name) if process is not None else None
         if gone is not None:
             self._wait(gone, seconds, f"leaving the job {name!r}")
+
+    @property
+    def registry(self) -> str:
+        """The address of the registry, with the password if it has one."""
+        return self._url
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -268,7 +269,7 @@ class Scheduler:
     def stop(self, grace: float | None = None) -> None:
         """Leave in order: start nothing more, let what runs end within the grace time, hand everything
         over."""
-        seconds = self._grace if grace is None else _seconds("grace", grace)
+        seconds = self._grace if grace is None else arguments.seconds("grace", grace)
         with self._supervisor.changing:
             process = self._supervisor.let_go()
             atexit.unregister(self.stop)
@@ -365,14 +366,16 @@ class Scheduler:
 
     # -- steering -----------------------------------------------------------------------------------
 
-    def trigger(self, name: str, *, wait: float = 10.0) -> None:
-        """Have a job fire now, on all its members: every shard runs once, as soon as it is free."""
+    def trigger(self, name: str, *, parameter: str = "", wait: float = 10.0) -> None:
+        """Have a job fire now, on all its members: every shard runs once, as soon as it is free. With a
+        `parameter` it is those runs' `shard.job_parameter`, instead of the job's; Java members ignore it."""
+        arguments.parameter(parameter)
         process = self._running(name)
         doing = f"asking the job {name!r} to fire"
         end = time.monotonic() + wait
         if not self._wait(self._wait(process.is_known(name), wait, doing), end - time.monotonic(), doing):
             raise JobError(process.refused(name) or f"this process is not in the job {name!r} any more")
-        asked = self._wait(process.trigger(name), end - time.monotonic(), doing)
+        asked = self._wait(process.trigger(name, parameter), end - time.monotonic(), doing)
         outcome = self._wait(asked, end - time.monotonic(), doing)
         if not isinstance(outcome, Landed):
             raise JobError(f"the job {name!r} could not be asked to fire: {outcome}; try again")
@@ -464,54 +467,6 @@ class _Function:
     @property
     def is_coroutine(self) -> bool:
         return inspect.iscoroutinefunction(self.body)
-
-
-def _seconds(option: str, given: float) -> float:
-    """A time; refused where it cannot be."""
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= LONGEST:
-        raise JobError(f"{option} must be a number of seconds from 0 to {LONGEST:,}, not {given!r:.100}")
-    return given
-
-
-def _egress(allowed: Iterable[str]) -> Egress:
-    if isinstance(allowed, str | bytes):  # of a text, each letter would be a host
-        raise JobError(f"http_allowed is a list: [{os.fsdecode(allowed)!r}]")
-    return Egress(tuple(allowed))
-
-
-def _words(argv: Sequence[str | Path], job: str) -> list[str]:
-    """A program and its arguments as texts; refused where they are none."""
-    wanted = f"job {job!r}: give the program and its arguments as a list"
-    if isinstance(argv, str | bytes):
-        raise JobError(f"{wanted}{_split(os.fsdecode(argv))}")
-    if isinstance(argv, Path) or not isinstance(argv, Iterable):
-        raise JobError(f"{wanted}: {[str(argv)]}")
-    words = list(argv)
-    for each in words:
-        if not isinstance(each, str | Path):
-            raise JobError(f"job {job!r}: {each!r:.100} is no text: give each word of the command as one")
-    return [str(each) for each in words]
-
-
-def _split(text: str) -> str:
-    try:
-        return f": {shlex.split(text)}"
-    except ValueError as error:
-        return f"; the text that was given cannot be split into one: {error}"
-
-
-def _listed(listeners: Iterable[Listener | str], job: str) -> list[Listener | str]:
-    """A job's listeners; refused where it is one of them and no list."""
-    if isinstance(listeners, Iterable) and not isinstance(listeners, str | bytes | Listener):
-        return list(listeners)
-    kind = listeners if isinstance(listeners, type) else type(listeners)
-    shown = f"{kind.__name__}(…)" if issubclass(kind, Listener) else f"{listeners!r:.100}"
-    raise JobError(f"job {job!r}: listeners is no single one: give a list: [{shown}]")
-
-
-def _with_props(settings: Mapping[str, object], props: Mapping[str, str]) -> dict[str, object]:
-    given = settings.get("props") or {}
-    return {**settings, "props": {**given, **props} if isinstance(given, Mapping) else given}
 
 
 def leave(process: Process, grace: float) -> None:

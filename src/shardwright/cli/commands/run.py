@@ -1,10 +1,14 @@
 """`shardwright run`: a scheduler of somebody's program, run from outside."""
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 
 import click
 
+from ...ops.dump_server import DumpServer, from_url
 from ...registry.url import VARIABLE
+from ...runtime import parent
+from ...runtime.scheduler import Scheduler
 from ..call import REGISTRY, Command, call, examples
 from ..places import address
 from ..programs import scheduler_of
@@ -22,15 +26,20 @@ class Run(Command):
     epilog=examples(
         "shardwright run app:scheduler",
         "shardwright run jobs/nightly.py --processes 4",
-        "shardwright run jobs/nightly.py:night_shift",
+        "shardwright run jobs/nightly.py:night_shift --dump-port 9888",
     ),
 )
 @click.argument("program", metavar="MODULE:NAME | FILE[:NAME]")
 @click.option(
     "--processes", default=1, show_default=True, type=click.IntRange(min=1), help="How many replicas."
 )
+@click.option(
+    "--dump-port",
+    metavar="PORT | PATH",
+    help="Answer dump@<job> as ElasticJob does: on this port of 127.0.0.1, or on a Unix socket.",
+)
 @click.pass_context
-def run_command(context: click.Context, program: str, processes: int) -> None:
+def run_command(context: click.Context, program: str, processes: int, dump_port: str | None) -> None:
     """Run a scheduler and its jobs.
 
     It is found by its module and its name, or in a file, where it may stay unnamed if it is the only one.
@@ -42,4 +51,17 @@ def run_command(context: click.Context, program: str, processes: int) -> None:
     """
     # Before the program is loaded, as it makes its scheduler then; and for the replicas, which load it again.
     os.environ[VARIABLE] = address(call(context).address)
-    scheduler_of(program).run(processes=processes)
+    scheduler = scheduler_of(program)
+    with _dumping(scheduler, dump_port):
+        scheduler.run(processes=processes)
+
+
+def _dumping(scheduler: Scheduler, where: str | None) -> AbstractContextManager[object]:
+    """The dump port, if one is wanted; of several replicas their parent has it."""
+    if where is None or parent.VARIABLE in os.environ:
+        return nullcontext()
+    digits = where.isascii() and where.isdigit()
+    if digits and not 0 <= int(where) < 1 << 16:
+        raise click.BadParameter(f"there is no port {where}: give one up to 65535", param_hint="--dump-port")
+    address = ("127.0.0.1", int(where)) if digits else where
+    return DumpServer(from_url(scheduler.registry), address=address)

@@ -1,0 +1,70 @@
+"""Arguments: what a scheduler is declared with, refused with a sentence where it cannot be meant."""
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ..coordination import request
+from ..errors import JobError
+from ..executors.egress import Egress
+from .listeners import Listener
+
+#: More seconds than anybody waits for; far more would be beyond what a calendar and a timer take.
+LONGEST = 1_000_000_000
+
+
+def seconds(option: str, given: float) -> float:
+    """A time; refused where it cannot be."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= LONGEST:
+        raise JobError(f"{option} must be a number of seconds from 0 to {LONGEST:,}, not {given!r:.100}")
+    return given
+
+
+def parameter(given: str) -> None:
+    """Refuse what a run cannot be asked for with."""
+    try:
+        request.check(given)
+    except ValueError as error:
+        raise JobError(str(error)) from None
+
+
+def egress(allowed: Iterable[str]) -> Egress:
+    if isinstance(allowed, str | bytes):  # of a text, each letter would be a host
+        raise JobError(f"http_allowed is a list: [{os.fsdecode(allowed)!r}]")
+    return Egress(tuple(allowed))
+
+
+def words(argv: Sequence[str | Path], job: str) -> list[str]:
+    """A program and its arguments as texts; refused where they are none."""
+    wanted = f"job {job!r}: give the program and its arguments as a list"
+    if isinstance(argv, str | bytes):
+        raise JobError(f"{wanted}{_split(os.fsdecode(argv))}")
+    if isinstance(argv, Path) or not isinstance(argv, Iterable):
+        raise JobError(f"{wanted}: {[str(argv)]}")
+    words = list(argv)
+    for each in words:
+        if not isinstance(each, str | Path):
+            raise JobError(f"job {job!r}: {each!r:.100} is no text: give each word of the command as one")
+    return [str(each) for each in words]
+
+
+def _split(text: str) -> str:
+    try:
+        return f": {shlex.split(text)}"
+    except ValueError as error:
+        return f"; the text that was given cannot be split into one: {error}"
+
+
+def listed(listeners: Iterable[Listener | str], job: str) -> list[Listener | str]:
+    """A job's listeners; refused where it is one of them and no list."""
+    if isinstance(listeners, Iterable) and not isinstance(listeners, str | bytes | Listener):
+        return list(listeners)
+    kind = listeners if isinstance(listeners, type) else type(listeners)
+    shown = f"{kind.__name__}(…)" if issubclass(kind, Listener) else f"{listeners!r:.100}"
+    raise JobError(f"job {job!r}: listeners is no single one: give a list: [{shown}]")
+
+
+def with_props(settings: Mapping[str, object], props: Mapping[str, str]) -> dict[str, object]:
+    given = settings.get("props") or {}
+    return {**settings, "props": {**given, **props} if isinstance(given, Mapping) else given}
