@@ -195,7 +195,7 @@ class MariaDB(Database):
             f"--pid-file={self.directory / 'pid'}",
             f"--tmpdir={self.directory}",
             "--skip-networking",
-            "--innodb-flush-log-at-trx-commit=0",
+            "--innodb-flush-log-at-trx-commit=2",
             "--innodb-buffer-pool-size=32M",
         ]
 

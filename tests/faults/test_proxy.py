@@ -139,8 +139,9 @@ def test_a_cut_wire_ends_every_connection_and_refuses_new_ones(proxy: Proxy, las
     proxy.cut()
     lasting.expect("SUSPENDED")
     assert proxy.connections == 0
-    with pytest.raises(ConnectionResetError):  # at once, or when it first listens
-        socket.create_connection(address_of(proxy), timeout=5).recv(1)
+    # At once, or when it first listens.
+    with pytest.raises(ConnectionResetError), socket.create_connection(address_of(proxy), timeout=5) as late:
+        late.recv(1)
     proxy.heal()
     lasting.expect("CONNECTED")
     assert lasting.kazoo.client_id == session

@@ -69,7 +69,7 @@ class ZookeeperCluster(NetworkCluster):
 def end_session(server: Server, registry: ZookeeperRegistry) -> None:
     """What a supervisor does: take the session over by its id and password, and close it."""
     thief = KazooClient(server.hosts, client_id=registry._client.identity())
-    thief.start()
+    thief.start(timeout=60)  # both may take it from each other several times
     thief.stop()
     thief.close()
 
