@@ -398,6 +398,7 @@ class World:
                 for each in self._latest.values()
                 if (each.claim.item, each.claim.attempt) in other.running
                 and each.claim.fire == fire
+                and each.claim.tries < RERUN  # else it has been run before
                 and self._is_alive(other)
                 and each.claim.item < self.settings.shards
                 and f"{ROOT}/sharding/{each.claim.item}/disabled" not in self.store.nodes
