@@ -97,7 +97,7 @@ class Books:
             if cursor.made != made:
                 continue
             summed_up = self._summed_up[made, item]
-            since = cursor.told - account.MOST if self._back_at else 0  # what fell out may be no fire at all
+            since = max(0, cursor.told - account.MOST) if self._back_at else 0  # what fell out may be no fire
             missing = (
                 set(range(since + 1, cursor.told + 1)) - set(found) - {each.number for each in summed_up}
             )
