@@ -3,10 +3,12 @@
 import json
 import logging
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from shardwright.errors import OperationError
+from shardwright.history import open_store, queries
 from shardwright.ops import audit, doctor, jobs, servers, shards, statistics
 from shardwright.ops.audit import Action
 from shardwright.ops.operator import Operator
@@ -46,6 +48,17 @@ def test_a_change_of_which_nobody_can_say_whether_it_was_made_is_told_so() -> No
         assert jobs.brief(reader, "j").shards == 2
     (action,) = told
     assert action.outcome.startswith("update j: nobody can say")
+
+
+def test_a_change_is_told_to_a_history_and_to_the_log(
+    bureau: Bureau, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bureau.of(JAVA)
+    with open_store(tmp_path / "history.db") as store, caplog.at_level(logging.INFO, "shardwright.audit"):
+        Operator(bureau.registry, who="ann", audit=audit.to_history(store)).update("j", {"shards": 2})
+        (noted,) = queries.audit(store)
+    assert (noted.who, noted.what, noted.detail, noted.outcome) == ("ann", "update", "shards: 1 -> 2", "done")
+    assert caplog.messages == ["ann: update j (shards: 1 -> 2): done"]
 
 
 def test_a_secret_is_not_told(bureau: Bureau) -> None:

@@ -49,14 +49,7 @@ def _teller(asked: Call) -> Audit:
 def _write(asked: Call, action: Action) -> None:
     try:
         with histories.opened(asked) as store:
-            store.audit(
-                at=action.when,
-                who=action.who,
-                what=action.what,
-                target=action.target,
-                detail=action.detail,
-                outcome=action.outcome,
-            )
+            audit.note(store, action)
     except histories.NoHistory:
         if isinstance(histories.place(asked), str):  # somebody named one, and relies on it
             raise

@@ -7,8 +7,12 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from .values import Shown
+
+if TYPE_CHECKING:
+    from ..history.store import Store
 
 log = logging.getLogger("shardwright.audit")
 
@@ -38,6 +42,28 @@ def to_log(action: Action) -> None:
     """One line to the logger `shardwright.audit`."""
     detail = f" ({action.detail})" if action.detail else ""
     log.info("%s: %s %s%s: %s", action.who, action.what, action.target, detail, action.outcome)
+
+
+def to_history(store: "Store") -> Audit:
+    """A line in the audit of a history, besides the one to the log."""
+
+    def tell(action: Action) -> None:
+        to_log(action)
+        note(store, action)
+
+    return tell
+
+
+def note(store: "Store", action: Action) -> None:
+    """Write it into the audit of a history."""
+    store.audit(
+        at=action.when,
+        who=action.who,
+        what=action.what,
+        target=action.target,
+        detail=action.detail,
+        outcome=action.outcome,
+    )
 
 
 def somebody() -> str:
