@@ -1,9 +1,13 @@
 """The sentry: somebody alive says what nobody did."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 
 from shardwright import Scheduler
 from shardwright.registry import Create
+from shardwright.registry.memory import MemoryRegistry
 from shardwright.testing import Cluster
 
 MINUTES = "0 * * * * ?"
@@ -59,6 +63,28 @@ def test_what_ran_was_disabled_or_is_not_to_run_is_not_missed(caplog: pytest.Log
     cluster.kill(disabled)
     cluster.advance(hours=1)
     assert told(caplog) == []
+
+
+def test_what_a_process_is_told_anyway_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    for name in ("read", "names"):
+        real = getattr(MemoryRegistry, name)
+
+        def noted(registry: object, paths: Iterable[str], real: Any = real, **how: bool) -> object:
+            asked.append(list(paths := list(paths)))
+            return real(registry, paths, **how)
+
+        monkeypatch.setattr(MemoryRegistry, name, noted)
+    cluster = Cluster()
+    for _ in range(2):
+        cluster.start(service("job", MINUTES, shards=4))
+    cluster.advance(minutes=2)
+    assert asked
+    asked.clear()
+    cluster.advance(minutes=2.5)
+    assert asked == []
+    cluster.advance(minutes=5)
+    assert asked == [["/shardwright"]]  # which jobs there are
 
 
 def test_when_the_sentry_dies_another_takes_its_place(caplog: pytest.LogCaptureFixture) -> None:

@@ -4,7 +4,7 @@ Everything here happens in the reactor's thread, except what says otherwise.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from functools import partial
@@ -150,11 +150,17 @@ class Process(Hub):
                 tell=self._pass_on,
                 grace=self._missed_after,
                 ours=lambda name: self._members[name].settings if name in self._members else None,
+                members=self._in_it,
                 wake=wake,
                 commit=commit,
             )
 
         self.reactor.add(SENTRY, make)
+
+    def _in_it(self, name: str) -> Sequence[str]:
+        """Who is in a job of ours, as far as we have been told."""
+        tree = self.registry.mirror(f"{self.registry.namespace}/{name}")
+        return tree.children("instances") if tree.synced else (self._members[name].me,)
 
     def be_in(self, job: Job) -> None:
         def make(wake: Callable[[], None], commit: Callable[..., Future[Outcome]]) -> Member:

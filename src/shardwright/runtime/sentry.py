@@ -3,11 +3,12 @@
     ~shardwright~sentry    ephemeral    whoever made it is the sentry, for all jobs of the namespace
 
 Who is dead cannot say that a fire was missed. So whoever runs jobs here also looks at those of others, now
-and then: have the fires that were due a while ago begun? It reads what is there and writes nothing.
+and then: have the fires that were due a while ago begun? It reads what is there and writes nothing, and reads
+nothing of what this process is told anyway: who is in the jobs that it has itself.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -26,8 +27,9 @@ log = logging.getLogger("shardwright")
 
 NODE = "~shardwright~sentry"
 
-#: How often it looks around, and after how long the settings of a job are read anew, in seconds.
-ROUND, KNOWN = 30.0, 600.0
+#: How often it looks around, how often it asks which jobs there are, and after how long the settings of a job
+#: are read anew and those that have members are inspected all the same, in seconds.
+ROUND, LISTED, KNOWN = 30.0, 300.0, 600.0
 
 #: The settings of how many jobs are read at a time.
 FEW = 50
@@ -75,12 +77,13 @@ class _Known:
     config: JobConfig
     read: float
     next: datetime | None
-    inspected: float = float("-inf")
+    inspected: float
 
 
 class Sentry(Turns):
     """This process's part in it. `tell` is told of what was missed, with the job's settings; `grace` is for
-    how many seconds a fire may be late; `ours` are the settings of a job that this process has itself."""
+    how many seconds a fire may be late; `ours` are the settings of a job that this process has itself, and
+    `members` those who are in it."""
 
     def __init__(
         self,
@@ -90,20 +93,22 @@ class Sentry(Turns):
         tell: Callable[[JobConfig, Alert], None],
         grace: float,
         ours: Callable[[str], JobConfig | None] = lambda name: None,
+        members: Callable[[str], Sequence[str]] = lambda name: (),
         wake: Callable[[], None] = lambda: None,
         commit: Callable[..., Future[Outcome]] | None = None,
     ) -> None:
         self._node = registry.mirror(f"{registry.namespace}{NODE}")
         super().__init__("sentry", registry, (self._node,), wake=wake, commit=commit)
         self._me, self._tell, self._grace = me, tell, timedelta(seconds=grace)
-        self._ours = ours
+        self._ours, self._members = ours, members
         self._jobs: dict[str, _Known] = {}
-        self._next = 0.0
+        self._next = self._list_at = 0.0
 
     # -- taking turns -------------------------------------------------------------------------------
 
     def _begin(self) -> None:
         self._jobs.clear()
+        self._list_at = 0.0
 
     def _full(self, path: str) -> str:
         return self._node.root
@@ -120,7 +125,12 @@ class Sentry(Turns):
         return [do(then=Inspect()), Look(self._next, "look around again")]
 
     def _effect(self, effect: Effect, number: int) -> None:
-        namespace = self._registry.namespace
+        namespace, now = self._registry.namespace, self._registry.clock.boot()
+        if now < self._list_at:
+            self._learn_ours(self._jobs)
+            self._look()
+            return
+        self._list_at = now + LISTED
         self._then(self._registry.names([namespace]), lambda names: self._learn(names[namespace] or ()))
 
     def _then(self, asked: "Future[T]", act: "Callable[[T], None]") -> None:
@@ -139,13 +149,21 @@ class Sentry(Turns):
         now, there = self._registry.clock.boot(), set(names)
         for gone in set(self._jobs) - there:
             del self._jobs[gone]
-        strange = []
-        for name in sorted(there):
-            if (config := self._ours(name)) is not None:
-                self._take_down(name, config)
-            elif name not in self._jobs or self._jobs[name].read + KNOWN < now:
-                strange.append(name)
-        self._learn_some(strange)
+        strange = there - self._learn_ours(there)
+        self._learn_some(
+            [
+                name
+                for name in sorted(strange)
+                if name not in self._jobs or self._jobs[name].read + KNOWN < now
+            ]
+        )
+
+    def _learn_ours(self, names: Iterable[str]) -> set[str]:
+        """Know the settings of those of these jobs that this process has itself, which those are."""
+        found = {name: config for name in names if (config := self._ours(name)) is not None}
+        for name, config in found.items():
+            self._take_down(name, config)
+        return set(found)
 
     def _learn_some(self, names: list[str]) -> None:
         """Read the settings of these, a few at a time: others have something to do here too."""
@@ -173,7 +191,7 @@ class Sentry(Turns):
         schedule, looked = config.timetable(), self._registry.now() - self._grace
         fire = schedule.next(looked) if schedule is not None else None
         if known is None or known.config != config:
-            self._jobs[name] = _Known(config, boot, fire)
+            self._jobs[name] = _Known(config, boot, fire, boot)
         else:
             known.config, known.read = config, boot
 
@@ -187,19 +205,21 @@ class Sentry(Turns):
                 assert schedule is not None
                 fires[name] = due.latest(schedule, until) or known.next
                 known.next = schedule.next(until)
-        if fires:
-            there = {self._path(name, "instances"): name for name in fires}
+        ours = {name: fire for name, fire in fires.items() if self._ours(name) is not None}
+        self._visit(ours, {name: self._members(name) for name in ours})
+        there = {self._path(name, "instances"): name for name in fires if name not in ours}
+        if there:
             asked = self._registry.names(there, fresh=True)
             self._then(asked, lambda found: self._visit(fires, {there[path]: found[path] for path in found}))
 
-    def _visit(self, fires: Mapping[str, datetime], members: Mapping[str, tuple[str, ...] | None]) -> None:
+    def _visit(self, fires: Mapping[str, datetime], members: Mapping[str, Sequence[str] | None]) -> None:
         """Inspect the jobs that nobody has, and the others now and then: those have members who look."""
         now = self._registry.clock.boot()
-        for name, fire in fires.items():
-            known, alive = self._jobs.get(name), members[name] or ()
+        for name, there in members.items():
+            known, alive = self._jobs.get(name), tuple(there or ())
             if known is not None and (not alive or now >= known.inspected + KNOWN):
                 known.inspected = now
-                self._inspect(name, known.config, fire, alive)
+                self._inspect(name, known.config, fires[name], alive)
 
     def _inspect(self, name: str, config: JobConfig, fire: datetime, alive: tuple[str, ...]) -> None:
         own = f"{self._registry.namespace}~shardwright/{name}"
