@@ -532,3 +532,8 @@ def test_importing_jobs_loads_no_driver_and_no_terminal() -> None:
     assert (
         subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout.strip() == b""
     )
+
+
+def test_a_setting_whose_name_is_no_text_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ConfigError, match="the name of a setting has bytes in it that are no text"):
+        JobConfig.of({"name": "j", "\udcff": "1"})

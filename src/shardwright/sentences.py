@@ -40,6 +40,9 @@ _GOES_ON = {
 def of(error: ValidationError, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Each setting at fault, with its sentence."""
     for fault in error.errors(include_url=False):
+        if not fault["loc"]:
+            yield "", "the name of a setting has bytes in it that are no text"
+            continue
         setting = str(fault["loc"][0])
         is_unknown = fault["type"] == "extra_forbidden"
         yield setting, unknown(setting, names) if is_unknown else _sentence(fault, names)

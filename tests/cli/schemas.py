@@ -341,3 +341,4 @@ class Slices(Document):
     leader: str | None
     holders: list[str | None]
     waiting: list[str]
+    gone: list[str]

@@ -48,6 +48,13 @@ def test_changes_are_listed_with_who_made_them_and_what_came_of_them(noted: Call
     assert noted("history", "--audit", "--to", "2020-01-01T00:00:00Z") == "No change was noted.\n"
 
 
+def test_what_was_asked_of_the_past_is_listed_with_its_job(noted: Calling) -> None:
+    noted.refused("rerun", "reindex", "2020-01-01T00:00:01Z")
+    assert [(what, of) for what, of, _ in notes(noted, "reindex")] == [
+        ("rerun", "reindex, at 2020-01-01T00:00:01+00:00")
+    ]
+
+
 def test_masters_that_are_chosen_are_noted_too(alone: Calling, tmp_path: Path) -> None:
     Store(tmp_path / "history.db").close()
     first, second = candidate(alone.url, 1), candidate(alone.url, 2)

@@ -91,6 +91,7 @@ def test_the_version_is_told() -> None:
     ("arguments", "why"),
     [
         (["frobnicate"], "No such command 'frobnicate'"),
+        (["histroy"], "No such command 'histroy'. Did you mean 'history'?"),
         (["--frobnicate"], "No such option"),
         (["jobs", "--frobnicate"], "No such option"),
         (["jobs", "extra"], "unexpected extra argument (extra)"),

@@ -64,10 +64,10 @@ def test_fires_are_told_the_latest_first_with_every_attempt(told: Calling) -> No
     assert [(each.due, each.shard, each.disposition, each.outcome) for each in page.fires] == [
         (after(2 * HOUR), 0, "SKIPPED", ""),
         (after(HOUR), 0, "RAN", FAILED),
-        (T, 1, "FAILED_OVER", OK),
         (T, 0, "RAN", OK),
+        (T, 1, "FAILED_OVER", OK),
     ]
-    assert [(each.process, each.outcome) for each in page.fires[2].attempts] == [(ME, "lost"), (OTHER, OK)]
+    assert [(each.process, each.outcome) for each in page.fires[3].attempts] == [(ME, "lost"), (OTHER, OK)]
     assert not page.more
 
 
@@ -79,7 +79,15 @@ def test_the_table_says_what_became_of_each_and_why(told: Calling) -> None:
     ]
     assert lines[0].endswith("the shard is disabled")
     assert lines[1].endswith("ValueError: no index")
-    assert "FAILED_OVER ok" in lines[2]
+    assert "FAILED_OVER ok" in lines[3]
+
+
+def test_the_shards_of_a_fire_are_told_one_after_the_other(alone: Calling, file: Path) -> None:
+    with Store(file) as store:
+        store.write([a_run(item, at=at) for item in (5, 0, 3, 1, 4, 2) for at in (T, after(HOUR))])
+    told = alone.plain("history")["fires"]
+    assert [each["shard"] for each in told] == [*range(6), *range(6)]
+    assert [each["fire"] for each in told] == [after(HOUR).isoformat()] * 6 + [T.isoformat()] * 6
 
 
 @pytest.mark.parametrize(
@@ -148,6 +156,13 @@ def test_fires_are_counted_by_job_and_day(told: Calling) -> None:
 )
 def test_a_question_that_makes_no_sense_is_wrong_usage(told: Calling, options: list[str], why: str) -> None:
     assert why in told.refused("history", *options, code=2)
+
+
+@pytest.mark.parametrize(
+    "question", [["history", "--shard", str(2**64)], ["history", "\udcff"], ["why", "\udcff"]]
+)
+def test_what_no_history_can_know_is_refused_in_a_sentence(told: Calling, question: list[str]) -> None:
+    assert "the history at sqlite:///" in told.refused(*question)
 
 
 @pytest.mark.parametrize(
@@ -235,6 +250,21 @@ def test_without_the_extra_that_a_history_needs_it_is_named(file: Path) -> None:
     assert ended.stderr == "Error: a history needs an extra: pip install 'shardwright[trace]'\n"
 
 
+def test_without_the_extra_it_is_named_also_where_no_history_is_asked_for_by_name(alone: Calling) -> None:
+    ask = "import sys; sys.modules['sqlalchemy'] = None; from shardwright.cli import main; main()"
+    command = [sys.executable, "-c", ask, "history", "--registry", alone.url]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "pip install 'shardwright[trace]', where the schedulers run too" in ended.stderr
+
+
+@pytest.mark.parametrize("url", ["sqlite://jobs.db", "sqlite:///"])
+def test_beside_a_registry_that_names_no_file_there_is_nothing(url: str) -> None:
+    answer = shardwright("history", "--registry", url)
+    assert (answer.code, answer.out) == (2, "")
+    assert "name a file by its whole path after three slashes" in answer.err
+
+
 def test_a_history_of_a_newer_version_is_left_alone(told: Calling, file: Path) -> None:
     engine = open_engine(file)
     with engine.begin() as connection:
@@ -290,7 +320,21 @@ def test_of_a_time_that_nothing_is_known_of_the_schedule_is_told(calls: Calling,
     )
     assert "it was due then." in calls("why", "reindex", "2020-01-01T00:00:00Z", code=1)
     assert "which is still to come." in calls("why", "reindex", "2100-01-01T00:00:00Z", code=1)
-    assert "nothing is known of any fire of it yet" in calls("why", "reindex", code=1)
+    for none, words in ([], "nothing is known of any fire of it yet"), (["#3"], "asked for as #3"):
+        said = calls("why", "reindex", *none, code=1)
+        assert words in said
+        assert f"By its schedule of today, {ONCE_A_YEAR!r}, it fires next at 20" in said
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_the_first_and_the_last_moment_there_are_can_be_asked_about(
+    calls: Calling, file: Path, time: str
+) -> None:
+    Store(file).close()
+    assert "it does not fire then" in calls("why", "reindex", time, code=1)
+    assert calls("history", "--from", time) == "Nothing is known of such a fire.\n"
+    for option in ("--from", "--to"):
+        assert calls("history", "--statistics", option, time) == "Nothing is counted there.\n"
 
 
 def test_of_a_job_that_the_registry_has_not_no_schedule_is_told(told: Calling) -> None:

@@ -209,6 +209,31 @@ def test_a_registry_that_is_not_there_is_said_by_every_command() -> None:
         assert why.startswith("Error: there is no registry at /nonexistent/registry.db"), command
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e300", "-1"])
+def test_no_length_of_time_is_wrong_usage(calls: Calling, seconds: str) -> None:
+    stretch = ["--from", "2020-01-01T00:00:00Z", "--to", "2020-01-02T00:00:00Z", "--yes"]
+    for command in (
+        ["watch", "--every"],
+        ["drain", "reindex", A, "--wait"],
+        ["backfill", "reindex", *stretch, "--wait"],
+    ):
+        assert "Invalid value" in calls.refused(*command, seconds, code=2)
+
+
+def test_where_the_answer_cannot_go_that_is_said(calls: Calling) -> None:
+    """To a disk that is full, and to nowhere at all: as a shell's `>&-` does it."""
+    command = f"'{sys.executable}' -m shardwright jobs --registry '{calls.url}'"
+    full = subprocess.run(["sh", "-c", f"{command} > /dev/full"], capture_output=True, text=True, check=False)
+    assert (full.returncode, full.stderr) == (
+        1,
+        "Error: the answer could not be written: No space left on device\n",
+    )
+    closed = subprocess.run(["sh", "-c", f"{command} >&-"], capture_output=True, text=True, check=False)
+    assert (closed.returncode, closed.stderr) == (0, "")
+    read = subprocess.run(["sh", "-c", f"{command} | true"], capture_output=True, text=True, check=False)
+    assert (read.returncode, read.stderr) == (0, "")
+
+
 def test_a_character_that_cannot_be_shown_is_no_reason_to_fail(calls: Calling) -> None:
     calls("config", "set", "reindex", "description=索引")
     told = subprocess.run(

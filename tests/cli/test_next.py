@@ -80,3 +80,10 @@ def test_what_cannot_be_read_is_wrong_usage(arguments: list[str], why: str) -> N
 
 def test_no_registry_is_needed() -> None:
     assert shardwright("next", "every 1m").code == 0
+
+
+@pytest.mark.parametrize("time", ["9991-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_what_comes_after_all_calendars_is_wrong_usage(time: str) -> None:
+    answer = shardwright("next", "0 0 2 * * ?", "--tz", "Europe/Berlin", "--after", time)
+    assert answer.code == 2
+    assert "there is no calendar after 9990" in answer.err

@@ -25,6 +25,8 @@ def test_a_stretch_is_shown_first_and_then_run_to_its_end(calls: Calling, story:
     stretch = ["--from", BEFORE.isoformat(), "--to", (LAST + timedelta(seconds=1)).isoformat()]
     shown = calls.document(schemas.Backfill, "backfill", "reindex", *stretch, "--dry-run")
     assert (shown.fires, shown.runs) == ([BEFORE.isoformat(), LAST.isoformat()], 8)
+    twice = ["--shard", "1", "--shard", "1"]
+    assert calls.document(schemas.Backfill, "backfill", "reindex", *stretch, "--dry-run", *twice).runs == 2
     assert story.ran == []
     assert "--yes" in calls.refused("backfill", "reindex", *stretch, code=2)
     calls("backfill", "reindex", *stretch, "--yes", "--wait", "20")
@@ -37,7 +39,18 @@ def test_a_stretch_is_shown_first_and_then_run_to_its_end(calls: Calling, story:
     [
         (["rerun", "reindex", "yesterday"], 2, "write it as 2026-03-29T00:00:00+01:00"),
         (["rerun", "reindex", "2020-01-01T00:00:01Z"], 1, "it does not fire at"),
+        (["rerun", "reindex", "0001-01-01T00:00:00Z"], 1, "it does not fire at"),
         (["rerun", "nobody", "2020-01-01T00:00:00Z"], 1, "nobody"),
+        (
+            ["rerun", "reindex", "#3"],
+            2,
+            "#3 was asked for, and has no time: ask again, by shardwright trigger",
+        ),
+        (
+            ["backfill", "reindex", "--from", "2020-03-01T00:00:00Z", "--to", "2020-02-01T00:00:00Z"],
+            2,
+            "--from must be before --to",
+        ),
         (["rerun", "reindex", "2020-01-01T00:00:00Z", "--shard", "9"], 1, "has no shard 9"),
         (["backfill", "reindex", "--from", "2020-01-01T00:00:00Z"], 2, "--to"),
         (

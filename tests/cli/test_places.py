@@ -1,5 +1,6 @@
 """Which registry is meant."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -35,6 +36,25 @@ def test_the_option_goes_before_the_environment_and_that_before_the_file(
     assert places.address("zookeeper://option") == "zookeeper://option"
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["jobs", "--registry", ""],
+        ["--registry", "", "jobs"],
+        ["history", "--history", ""],
+        ["history", "--from", ""],
+        ["history", "--to", ""],
+        ["next", "every 1s", "--after", ""],
+    ],
+)
+def test_an_option_that_says_nothing_is_wrong_usage_and_no_other_place_is_taken(
+    folder: Path, call: list[str]
+) -> None:
+    say(folder, 'registry = "zookeeper://127.0.0.1:1/another"')
+    answer = shardwright(*call)
+    assert (answer.code, answer.out) == (2, "")
+
+
 def test_the_nearest_file_in_this_folder_or_above_counts(folder: Path) -> None:
     say(folder.parents[1], 'registry = "zookeeper://far"')
     assert places.address(None) == "zookeeper://far"
@@ -67,6 +87,30 @@ def test_a_file_of_another_user_is_not_believed(folder: Path, monkeypatch: pytes
     answer = shardwright("jobs")
     assert answer.code == 2
     assert "belongs to another user" in answer.err
+
+
+def refuse(path: Path, **options: object) -> bool:
+    raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+
+def test_a_folder_that_is_kept_from_this_user_says_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "is_file", refuse)  # as in root's own, called by another
+    assert places.address(None) == f"sqlite://{folder}/shardwright.db"
+    monkeypatch.setattr(Path, "exists", refuse)
+    for command in (["jobs"], ["history"]):
+        answer = shardwright(*command)
+        assert (answer.code, answer.out) == (3, "")
+        assert "is kept from this user: call this as the user of the schedulers" in answer.err
+
+
+def test_a_folder_that_is_gone_says_nothing_either(folder: Path) -> None:
+    folder.rmdir()
+    answer = shardwright("jobs")
+    assert (answer.code, answer.out) == (2, "")
+    assert "the folder that this is called in is gone: name the registry" in answer.err
+    assert shardwright("jobs", "--registry", "memory://x").code == 2
 
 
 def test_a_file_that_is_not_there_is_not_made_by_asking(folder: Path) -> None:

@@ -69,6 +69,10 @@ def test_slices_are_shown_with_who_has_them(alone: Calling) -> None:
         assert sorted((who or "").partition("@-@")[0] for who in found.holders) == ["10.0.0.1", "10.0.0.2"]
         assert found.leader in found.holders
         assert alone("slices", "pages").splitlines()[0] == f"epoch:       {found.epoch}"
+        assert found.gone == []
+    left = alone.document(schemas.Slices, "slices", "pages")
+    assert sorted(left.gone) == sorted(who for who in left.holders if who)
+    assert alone("slices", "pages").splitlines()[-1].endswith("  gone")
 
 
 @pytest.mark.parametrize(

@@ -123,12 +123,14 @@ NAMED = "from shardwright import Scheduler\nday, night = Scheduler(), Scheduler(
     [
         ("nightly.py", None, "there is no file 'nightly.py'"),
         ("nightly.txt/", None, "there is no file 'nightly.txt'"),
-        ("nightly.py", NAMED, "which scheduler of nightly.py? there is: day, night"),
+        ("nightly.py", NAMED, "there is: day, night; name one, as in nightly.py:day"),
         ("nightly.py:noon", NAMED, "'noon' is not there in nightly.py; there is: day, night"),
         ("nightly:noon", NAMED, "'noon' is not there in nightly; there is: day, night"),
         ("nightly.py:number", NAMED, "'number' is a int, no Scheduler in nightly.py; there is: day, night"),
         ("nightly.py:number.more", NAMED, "'number.more' is not there"),
-        ("nightly.py", "", "which scheduler of nightly.py? there is no Scheduler in it"),
+        ("nightly.py", "", "there is no Scheduler in it; make one at its top: scheduler = Scheduler()"),
+        (".", None, "'.' is a folder: name the file in it"),
+        ("nightly.txt", None, "there is no module 'nightly.txt' here"),
         ("daily:scheduler", NAMED, "there is no module 'daily' here; for a file write its path: daily.py"),
         ("daily.jobs:scheduler", NAMED, "there is no module 'daily.jobs' here"),
         (".nightly:day", NAMED, "there is no module '.nightly' here"),
@@ -162,6 +164,23 @@ def test_a_program_that_fails_as_it_is_loaded_says_where(folder: Path) -> None:
         assert "could not be loaded" in answer.err
         assert 'nightly.py", line 2' in answer.err
         assert "RuntimeError: no luck" in answer.err
+
+
+def test_a_traceback_begins_with_the_program_and_ends_where_it_made_its_mistake(folder: Path) -> None:
+    program(
+        folder, "from shardwright import Scheduler\nscheduler = Scheduler()\nscheduler.add(print, cron='5')\n"
+    )
+    for what in ("nightly.py", "nightly:scheduler"):
+        sys.modules.pop("nightly", None)
+        said = shardwright("run", what).err
+        assert said.count("  File ") == 1
+        assert 'nightly.py", line 3' in said
+        assert "shardwright.errors." in said
+
+
+def test_a_file_that_is_no_program_is_told_so(folder: Path) -> None:
+    program(folder, "cron = 5", "jobs.cfg")
+    assert "'jobs.cfg' is no Python file" in shardwright("run", "jobs.cfg").err
 
 
 def test_a_program_that_lacks_what_it_needs_is_not_said_to_be_missing(folder: Path) -> None:

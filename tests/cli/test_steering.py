@@ -1,10 +1,13 @@
 """The commands that change something, and those changes that are refused."""
 
 import threading
+from collections.abc import Mapping
 
 import pytest
 
 from shardwright import Scheduler, Shard
+from shardwright.jobs import JobConfig
+from shardwright.ops import settings
 from tests.stories.telling import ONCE_A_YEAR, A, B, Story
 
 from . import schemas
@@ -113,9 +116,9 @@ def test_settings_are_shown_all_or_some_of_them(calls: Calling) -> None:
         "shards:  4",
         f"cron:    {ONCE_A_YEAR}",
     ]
-    assert "there is no setting 'shard'; there are: name, cron" in calls.refused(
-        "config", "get", "reindex", "shard"
-    )
+    assert calls("config", "get", "reindex", "shardingTotalCount") == "shards:  4\n"
+    assert "'shard'; did you mean 'shards'?" in calls.refused("config", "get", "reindex", "shard")
+    assert "'colour'; there are: name, cron" in calls.refused("config", "get", "reindex", "colour")
 
 
 def test_a_difference_is_told_and_nothing_is_changed(calls: Calling, story: Story) -> None:
@@ -142,12 +145,30 @@ def test_a_new_secret_is_not_repeated(calls: Calling, story: Story) -> None:
     assert "sesame" in text
 
 
+def test_settings_that_somebody_else_has_changed_meanwhile_are_not_written_over(
+    calls: Calling, story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spelled = settings.spelled
+
+    def too_late(texts: Mapping[str, str], config: JobConfig) -> dict[str, object]:
+        monkeypatch.undo()
+        calls("config", "set", "reindex", "props.theirs=1")
+        return spelled(texts, config)
+
+    monkeypatch.setattr(settings, "spelled", too_late)
+    said = calls.refused("config", "set", "reindex", "props.ours=1")
+    assert "the settings of the job 'reindex' were changed since they were read; look again" in said
+    assert settings.get(story.operator, "reindex").config.props["theirs"] == "1"
+
+
 @pytest.mark.parametrize("command", ["set", "diff"])
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
         (["shards=0"], 1, "shards must be at least 1"),
         (["shards=many", "cron=0 0 25 * * ?"], 1, "hours go from 0 to 23"),
+        (["shards=--5"], 1, "shards"),
+        (["shards=" + "9" * 5000], 1, "shards"),
         (["shard=4"], 1, "'shard'"),
         (["name=other"], 1, "a job's name does not change"),
         (["shards"], 2, "'shards': write a change as setting=value"),
@@ -167,8 +188,9 @@ def test_a_change_that_cannot_be_is_refused_and_changes_nothing(
 
 
 def test_a_process_is_drained_and_let_work_again(calls: Calling, story: Story) -> None:
-    (said,) = done(calls, "drain", "reindex", B, "--wait", "20")
+    said, waited = done(calls, "drain", "reindex", B, "--wait", "20")
     assert said.endswith("is being drained of the job 'reindex'")
+    assert waited.endswith("has no shard of it left")
     assert {each.server for each in calls.document(schemas.Shards, "shards", "reindex").shards} == {A}
     assert calls("drain", "reindex", B) == "Nothing had to be changed.\n"
     calls("drain", "reindex", B, "--undo")

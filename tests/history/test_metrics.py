@@ -94,6 +94,10 @@ def test_only_the_first_attempt_tells_how_late_a_fire_is(
 ) -> None:
     metrics(events.Started(at=after(99), job="reindex", fire=FIRE, item=0, attempt="b", by=ME, number=2))
     metrics(started(fire="#4"))
+    backfilled = events.Started(
+        at=after(9e6), job="reindex", fire=FIRE, item=0, attempt="c", by=ME, source="trigger"
+    )
+    metrics(backfilled)
     assert registry.get_sample_value("shardwright_lateness_seconds_count", {"job": "reindex"}) is None
 
 

@@ -60,6 +60,16 @@ def test_what_has_been_counted_is_not_taken_in_again(store: Store) -> None:
     assert sum(count.fires for count in queries.statistics(store)) == 1
 
 
+def test_a_clock_that_is_far_ahead_keeps_nothing_from_being_told_later(store: Store) -> None:
+    years = after(10 * 365 * DAY)
+    tidy(store, WEEK, years)  # nothing is there yet
+    store.write([a_run()])
+    tidy(store, WEEK, years)
+    store.write([a_run(), a_run(at=after(60))])
+    assert [entry.due for entry in queries.history(store).entries] == [after(60)]
+    assert sum(count.fires for count in queries.statistics(store)) == 2
+
+
 def test_what_is_not_kept_any_more_is_no_gap(store: Store) -> None:
     store.write([a_run()])
     tidy(store, WEEK, NOW)

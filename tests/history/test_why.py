@@ -46,6 +46,7 @@ def test_a_shard_that_ran_late_after_a_long_run_says_which() -> None:
         ("catch-up", "because no member was there to run it in time: it was caught up."),
         ("misfire", "because the run before was still going on: it was made good right after."),
         ("failover", "because the member that was to run it had died."),
+        ("trigger", "because somebody asked for it then, by a rerun or a backfill."),
         (
             "scheduled",
             "and the ledger does not say why: its member was busy, or the registry slow to answer.",

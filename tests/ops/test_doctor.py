@@ -10,7 +10,7 @@ from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.errors import OperationError
 from shardwright.ops import checks, doctor, looking
 from shardwright.ops.doctor import Finding, Severity
-from shardwright.registry import Put
+from shardwright.registry import Delete, Put
 from tests.zookeeper_server import Server
 
 from .bureau import JAVA, JAVA2, PY, PY2, SMALLEST, Bureau, card
@@ -74,6 +74,9 @@ def test_settings_that_make_no_sense_are_found(bureau: Bureau) -> None:
 def test_a_schedule_that_never_fires_again_is_found(bureau: Bureau) -> None:
     bureau.of(schedule="once 2020-01-01T00:00:00+00:00")
     assert "has no fire after" in only(bureau, "never fires", "config").what
+    assert doctor.examine(bureau.registry).healthy  # it has done what it was made for
+    bureau.of(job="old", cron="0 0 0 1 1 ? 2001", time_zone="UTC")
+    assert not doctor.examine(bureau.registry, "old").healthy
 
 
 def test_a_schedule_that_java_members_do_not_know_is_found(bureau: Bureau) -> None:
@@ -142,6 +145,12 @@ def test_shards_whose_owner_is_gone_are_found_and_a_java_leader_is_told(any_bure
     assert not only(any_bureau, "owner", "sharding/1/instance").repairable
 
 
+def test_shards_of_nobody_are_in_order_where_no_server_is_to_work(bureau: Bureau) -> None:
+    bureau.of(PY, disabled=True)
+    bureau.set("servers/192.0.2.4", "DISABLED")
+    assert doctor.examine(bureau.registry).findings == ()
+
+
 def test_shards_whose_owner_is_gone_are_a_python_leaders_to_mend(bureau: Bureau) -> None:
     bureau.of(PY, owners={0: GONE})
     bureau.put({"leader/election/instance": PY}, ephemeral=True)
@@ -197,6 +206,14 @@ def test_runs_that_were_cut_short_in_a_job_that_nobody_is_in_are_found(bureau: B
     assert found.advice == "start a process that has the job: it runs them again"
 
 
+def test_a_job_that_all_have_left_is_worth_a_word(bureau: Bureau) -> None:
+    bureau.of(owners={0: GONE_PYTHON})
+    bureau.cursor(0, Cursor(at=NOON))
+    found = only(bureau, "nobody", "instances")
+    assert (found.severity, found.what) == (Severity.NOTICE, "no process is in it")
+    not_repairable(bureau, found)
+
+
 def test_a_request_to_somebody_who_is_gone_is_found_and_taken_away(bureau: Bureau) -> None:
     bureau.of(PY, owners={0: PY})
     bureau.put({f"trigger/{GONE}": ""})
@@ -214,13 +231,15 @@ def test_shards_from_when_there_were_more_are_found_and_taken_away(bureau: Burea
     mended(bureau, only(bureau, "orphan", "sharding/1"))
 
 
-def test_a_disabled_server_of_nobody_is_worth_a_word_and_can_be_forgotten(any_bureau: Bureau) -> None:
+def test_a_disabled_server_of_nobody_is_worth_a_word_and_stays_as_an_operator_wants_it(
+    any_bureau: Bureau,
+) -> None:
     any_bureau.of(PY, owners={0: PY})
     any_bureau.put({"servers/192.0.2.9": "DISABLED"})
     found = only(any_bureau, "server", "servers/192.0.2.9")
     assert found.severity is Severity.NOTICE
     assert doctor.examine(any_bureau.registry).healthy
-    mended(any_bureau, found)
+    not_repairable(any_bureau, found)
 
 
 def test_one_who_was_ordered_to_stop_and_has_not_is_found(bureau: Bureau) -> None:
@@ -247,6 +266,12 @@ def test_what_is_ours_of_a_job_that_is_gone_is_found_and_taken_away(any_bureau: 
     mended(any_bureau, found)
 
 
+def test_a_job_that_has_lost_its_settings_alone_is_not_said_to_be_gone(bureau: Bureau) -> None:
+    bureau.of(PY, owners={0: PY})
+    bureau.land(Delete(bureau.path("config")))
+    assert "has no settings that we could read" in only(bureau, "no job", "").what
+
+
 def test_what_is_ours_of_a_job_that_is_gone_stays_while_somebody_has_not_stopped(bureau: Bureau) -> None:
     bureau.put({f"~alive/{PY}": ""}, "old", ephemeral=True)
     (found,) = doctor.examine(bureau.registry).findings
@@ -256,9 +281,9 @@ def test_what_is_ours_of_a_job_that_is_gone_stays_while_somebody_has_not_stopped
 
 def test_a_remedy_for_what_has_changed_since_is_refused_and_changes_nothing(bureau: Bureau) -> None:
     bureau.of(PY, owners={0: PY})
-    bureau.put({"servers/192.0.2.9": "DISABLED"})
-    found = only(bureau, "server", "servers/192.0.2.9")
-    bureau.land(Put(bureau.path("servers/192.0.2.9"), "ENABLED"))
+    bureau.put({f"trigger/{GONE}": ""})
+    found = only(bureau, "orphan", f"trigger/{GONE}")
+    bureau.land(Put(bureau.path(f"trigger/{GONE}"), "somebody else"))
     before = bureau.everything()
     with pytest.raises(OperationError, match=r"nothing was changed: .*; look again and try again"):
         bureau.operator.repair(found)

@@ -1,5 +1,6 @@
 """A job's tree as ElasticJob's dump port tells it, and the port."""
 
+import errno
 import socket
 import threading
 from collections.abc import Iterable
@@ -127,6 +128,35 @@ def test_a_question_that_cannot_be_answered_is_closed_and_the_next_is_answered(e
     with DumpServer(fail, address=("127.0.0.1", 0)) as port:
         assert ask(port.address, b"dump@j\n") == ""
         assert ask(port.address, b"dump@k\n") != ""
+
+
+def test_a_process_that_has_no_file_left_to_open_answers_when_it_has_one_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    accept = socket.socket.accept
+
+    def too_many(door: socket.socket) -> tuple[socket.socket, object]:
+        monkeypatch.setattr(socket.socket, "accept", accept)
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(dump_server, "PAUSE", 0.01)
+    with DumpServer(answer, address=("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(socket.socket, "accept", too_many)
+        assert ask(server.address, b"dump@j\n") == "/j/config | x\n/j/servers | \n"
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        (("127.0.0.1", 70000), "port must be 0-65535"),
+        (("127.0.0.1", -1), "port must be 0-65535"),
+        (f"/tmp/{'x' * 200}", "path too long"),
+        ("/nowhere/at/all", "No such file or directory"),
+    ],
+)
+def test_where_the_port_cannot_listen_it_says_why(address: tuple[str, int] | str, why: str) -> None:
+    with pytest.raises(OperationError, match=f"the dump port cannot listen on .*{why}"):
+        DumpServer(answer, address=address).start()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])

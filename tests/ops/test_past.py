@@ -1,6 +1,6 @@
 """Fires of the past are put on the lists of their shards, and refused where that makes no sense."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -59,6 +59,29 @@ def test_what_was_no_fire_cannot_be_run_again(hourly: Bureau, back: timedelta, w
     with pytest.raises(OperationError, match=why):
         hourly.operator.rerun("a", hour(hourly, 0) - back)
     assert hourly.everything() == before
+
+
+def test_a_time_from_before_all_calendars_is_refused_in_a_sentence(hourly: Bureau) -> None:
+    first, before = datetime.min.replace(tzinfo=UTC), hourly.everything()
+    with pytest.raises(OperationError, match="more than"):
+        hourly.operator.backfill("a", first, hour(hourly, 0))
+    with pytest.raises(OperationError, match="it does not fire from"):
+        hourly.operator.backfill("a", hour(hourly, 1), first)
+    with pytest.raises(OperationError, match="it does not fire at 0001-01-01T00:00:00"):
+        hourly.operator.rerun("a", first)
+    with pytest.raises(OperationError, match="a fire is known by its time, a datetime"):
+        hourly.operator.rerun("a", "2030-01-01T00:00:00Z")  # type: ignore[arg-type]
+    assert hourly.everything() == before
+
+
+def test_what_is_asked_of_the_past_is_in_the_audit_under_the_name_of_its_job(hourly: Bureau) -> None:
+    at = hour(hourly, 2)
+    hourly.operator.rerun("a", at, shards=[1])
+    hourly.operator.backfill("a", hour(hourly, 3), at)
+    assert hourly.said() == [
+        ("rerun", f"a, at {at.isoformat()}, shards 1", "done"),
+        ("backfill", f"a, from {hour(hourly, 3).isoformat()}, to {at.isoformat()}", "done"),
+    ]
 
 
 def test_too_much_at_a_time_is_refused_before_anything_is_written(hourly: Bureau) -> None:

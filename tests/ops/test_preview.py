@@ -105,3 +105,10 @@ def test_what_cannot_be_previewed_is_refused(bureau: Bureau) -> None:
         preview.join(bureau.registry, "j", 0)
     with pytest.raises(OperationError, match="there is no job 'k'"):
         preview.join(bureau.registry, "k")
+
+
+@pytest.mark.parametrize("server", ["a/b", "/", "\udcff", ""])
+def test_who_comes_on_a_server_that_cannot_be_is_refused(bureau: Bureau, server: str) -> None:
+    bureau.of(PY, owners={0: PY})
+    with pytest.raises(OperationError, match="is no address that a server could have"):
+        preview.join(bureau.registry, "j", 1, server)

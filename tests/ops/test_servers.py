@@ -1,12 +1,15 @@
 """Machines over all jobs, and a namespace in numbers."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
+from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.errors import OperationError
 from shardwright.ops import servers, statistics
 from shardwright.ops.servers import Server, ServerJob
+from shardwright.registry import Create, connect
 
 from .bureau import JAVA, JAVA2, PY, Bureau, card
 
@@ -25,6 +28,30 @@ def test_servers_are_told_over_all_jobs_with_each_process_once(two_jobs: Bureau)
         Server("192.0.2.2", instances=1, jobs=("a", "b"), disabled=1),
         Server("192.0.2.3", instances=1, jobs=("a",), disabled=0),
     )
+
+
+def test_a_process_of_ours_counts_once_though_it_has_another_id_in_each_job(bureau: Bureau) -> None:
+    bureau.of("192.0.2.4@-@11-aa", "192.0.2.4@-@12-bb", job="a", shards=2)
+    bureau.of("192.0.2.4@-@11-cc", job="b")
+    assert [each.instances for each in servers.listing(bureau.registry)] == [2]
+    assert statistics.gather(bureau.registry).instances == 2
+
+
+def test_processes_of_one_address_and_pid_count_each_where_their_sessions_differ(bureau: Bureau) -> None:
+    bureau.of("192.0.2.4@-@1-aa", job="a")
+    with connect(bureau.url) as another:
+        node = Create(
+            bureau.path("instances/192.0.2.4@-@1-bb", "a"), card("192.0.2.4@-@1-bb"), ephemeral=True
+        )
+        another.wait(another.commit(node))
+        assert [each.instances for each in servers.listing(bureau.registry)] == [2]
+
+
+def test_a_shard_that_runs_without_a_mark_counts_as_running(bureau: Bureau) -> None:
+    bureau.of(PY, job="a", owners={0: PY}, monitor_execution=False)
+    noon = datetime(2030, 1, 1, 12, tzinfo=UTC)
+    bureau.cursor(0, Cursor(at=noon, run=Tenure(PY, "1", noon.isoformat(), "scheduled", 1)), "a")
+    assert statistics.gather(bureau.registry).running == 1
 
 
 def test_the_jobs_of_a_server_are_told_with_their_state_there(two_jobs: Bureau) -> None:

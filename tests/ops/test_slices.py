@@ -39,10 +39,17 @@ def test_who_has_come_and_has_no_slice_yet_waits(place: Place) -> None:
     with connect(place.door()) as operator:
         found = slices.show(operator, name(place))
     assert (found.resharding, found.waiting, found.holders) == (True, (who,), ("10.0.0.9@-@gone",))
+    assert found.gone == found.holders
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("pages", "there is no dynamic sharding 'pages'"), ("a//b", "'/a//b'")]
+    ("name", "why"),
+    [
+        ("pages", "there is no dynamic sharding 'pages'"),
+        ("a//b", "'/a//b'"),
+        ("", "name a dynamic sharding"),
+        ("/", "name a dynamic sharding"),
+    ],
 )
 def test_a_dynamic_sharding_that_is_none_is_refused(name: str, why: str) -> None:
     with connect("memory://") as operator, pytest.raises(OperationError, match=why):

@@ -116,6 +116,19 @@ def test_fires_that_no_cursor_had_room_for_are_in_the_history_as_unknown_unless_
     assert {entry.verdict.reason for entry in found if entry.verdict is not None} == {account.AWAY}
 
 
+@pytest.mark.parametrize("schedule", [("* * * * * ?", "Moon/Crater", ""), ("?", "UTC", ""), ("* * * * * ?",)])
+def test_of_a_schedule_that_cannot_be_read_here_the_last_fire_stands_for_all(
+    folder: Path, schedule: tuple[str, ...]
+) -> None:
+    begin = datetime(2030, 1, 1, tzinfo=UTC)
+    chronicle = Chronicle(SystemClock(), folder / "history.db")
+    skipped = Passed(begin, begin + timedelta(seconds=9), account.SKIPPED, "why", schedule)
+    chronicle.account("tick", 1, 0, [skipped], lambda: None, ours=False)
+    chronicle.start()
+    chronicle.close(60.0)
+    assert [(entry.due.second, entry.disposition) for entry in kept(folder)] == [(9, Disposition.SKIPPED)]
+
+
 def test_one_who_only_listens_takes_nothing_away_from_what_others_left_for_the_history(folder: Path) -> None:
     url = f"sqlite://{folder / 'jobs.db'}"
     members = []

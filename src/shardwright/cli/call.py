@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -40,22 +40,32 @@ class Call:
 
     def show(self, document: Json, blocks: Callable[[], Iterable[Block]]) -> None:
         """Answer: with one JSON document where that was asked for, else with what people read."""
-        if self.json:
-            click.echo(json.dumps(document, indent=2))
-        elif sys.stdout.isatty():
-            from . import screen
+        try:
+            if self.json:
+                click.echo(json.dumps(document, indent=2))
+            elif is_terminal(sys.stdout):
+                from . import screen
 
-            screen.show(blocks())
-        else:
-            click.echo(plain.text(blocks()))
+                screen.show(blocks())
+            else:
+                click.echo(plain.text(blocks()))
+        except BrokenPipeError:  # whoever read it has read enough
+            raise
+        except OSError as error:
+            raise click.ClickException(f"the answer could not be written: {error.strerror}") from error
 
     def ask(self, question: str) -> None:
         """Have somebody say yes before something is done that cannot be undone."""
         if self.sure:
             return
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
             raise click.UsageError(f"{question} Nobody is here to ask: say so by --yes")
         click.confirm(question, abort=True, err=True)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody sits there; a stream that the caller has closed is none at all."""
+    return stream is not None and stream.isatty()
 
 
 class Unanswered(click.ClickException):
@@ -72,14 +82,22 @@ def call(context: click.Context) -> Call:
 # What every command is told by options
 
 
+def _said(option: click.Parameter, value: str) -> str:
+    """What an option says, which is not nothing: a shell says that whose variable is not set, and then
+    another place than the one that was meant must not be taken."""
+    if not value:
+        raise click.BadParameter("it is empty", param=option)
+    return value
+
+
 def _keep_address(context: click.Context, option: click.Parameter, value: str | None) -> None:
     if value is not None:
-        context.obj = replace(call(context), address=value)
+        context.obj = replace(call(context), address=_said(option, value))
 
 
 def _keep_history(context: click.Context, option: click.Parameter, value: str | None) -> None:
     if value is not None:
-        context.obj = replace(call(context), history=value)
+        context.obj = replace(call(context), history=_said(option, value))
 
 
 def _keep_json(context: click.Context, option: click.Parameter, value: bool) -> None:

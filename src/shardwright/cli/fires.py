@@ -16,6 +16,14 @@ Logs = Mapping[str, Mapping[str, object]]
 COLUMNS = ("fire", "job", "shard", "what", "began", "took", "late", "process", "why")
 
 
+def in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """The latest first, and the shards of a fire one after the other."""
+    by_shard = sorted(
+        entries, key=lambda entry: (entry.key.job, entry.key.fire, entry.key.made, entry.key.item)
+    )
+    return sorted(by_shard, key=lambda entry: entry.due, reverse=True)
+
+
 def fire_table(entries: Iterable[Entry], empty: str) -> Table:
     return Table(COLUMNS, [_row(entry) for entry in entries], empty)
 

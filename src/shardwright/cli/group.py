@@ -2,6 +2,7 @@
 becomes of errors: a sentence on standard error, and an exit code.
 """
 
+import difflib
 import importlib
 import io
 import sys
@@ -83,6 +84,14 @@ class Commands(click.Group):
                 assert isinstance(command, click.Command)
                 return command
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
+        if near and near[0] != args[0] and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near[0]!r}?", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self.list_commands(ctx)))

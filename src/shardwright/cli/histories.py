@@ -8,6 +8,7 @@ a registry that is a file. None is made by asking, neither a file nor tables in 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ HOW = (
     f"name one by --history, {VARIABLE}, or history in {places.FILE}; schedulers on a registry in a file "
     "keep one beside it, others where Scheduler(history=…) says"
 )
+EXTRA = "a history needs an extra: pip install 'shardwright[trace]'"
 
 
 class NoHistory(Unanswered):
@@ -35,22 +37,27 @@ def place(asked: Call) -> str | Path | None:
     """Where the history is: an address that somebody named, or the file that it would be in; None for
     nowhere."""
     said = asked.history or os.environ.get(VARIABLE) or places.in_a_file("history")
-    return place_of(places.address(asked.address), said)
+    url = places.address(asked.address)
+    if said is None:
+        places.check_file(url)
+    return place_of(url, said)
 
 
 @contextmanager
 def opened(asked: Call) -> Iterator["Store"]:
     """The history that is meant, open while this lasts."""
     where = place(asked)
+    if where is None and find_spec("sqlalchemy") is None:
+        raise MissingExtra(f"{EXTRA}, where the schedulers run too, which keep none without it")
     if where is None:
         raise NoHistory(f"there is no history: {HOW}")
-    if isinstance(where, Path) and not where.exists():
+    if isinstance(where, Path) and not places.is_there(where):
         raise NoHistory(f"there is no history at {where}: {HOW}")
     try:
         from ..history.engine import HistoryDown
         from ..history.store import Store
     except ImportError as missing:
-        raise MissingExtra("a history needs an extra: pip install 'shardwright[trace]'") from missing
+        raise MissingExtra(EXTRA) from missing
     try:
         _check_there(where)
         with Store(where, trace=False) as store:
@@ -67,8 +74,8 @@ def _check_there(where: str | Path) -> None:
     from ..history.engine import HistoryDown, HistoryError, open_engine, shown
 
     file = _file(where)
-    if file is not None and not file.exists():
-        raise NoHistory(f"there is no history at {file}: {HOW}")
+    if file is not None and not places.is_there(file):
+        raise NoHistory(f"there is no history at {file.absolute()}: {HOW}")
     try:
         engine = open_engine(where)
     except HistoryError as error:
@@ -94,7 +101,7 @@ def _file(where: str | Path) -> Path | None:
         return where
     try:
         url = make_url(where)
-    except ArgumentError:  # it is told in full by who opens it
+    except (ArgumentError, ValueError):  # it is told in full by who opens it
         return None
     named = url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:")
     return Path(url.database) if named and url.database else None

@@ -30,7 +30,10 @@ PATIENCE = 10.0
 
 def address(option: str | None) -> str:
     """The address of the registry that is meant."""
-    return found(option or os.environ.get(VARIABLE) or in_a_file("registry"))
+    try:
+        return found(option or os.environ.get(VARIABLE) or in_a_file("registry"))
+    except FileNotFoundError:
+        raise click.UsageError("the folder that this is called in is gone: name the registry") from None
 
 
 def open_at(option: str | None, *, patience: float | None = None) -> Registry:
@@ -40,7 +43,7 @@ def open_at(option: str | None, *, patience: float | None = None) -> Registry:
     place = parse(url)
     if place.scheme == "memory":
         raise RegistryUrlError(f"{place}: what is kept in memory is known to its own process only")
-    if place.scheme == "sqlite" and not Path(place.path).exists():
+    if place.scheme == "sqlite" and not is_there(Path(place.path)):
         raise Unreachable(
             f"there is no registry at {place.path}: name one by --registry or {VARIABLE}, "
             "or start a scheduler, which makes it"
@@ -51,11 +54,37 @@ def open_at(option: str | None, *, patience: float | None = None) -> Registry:
     return connect(url, patience=PATIENCE if patience is None else patience)
 
 
+def check_file(url: str) -> None:
+    """Refuse an address that is to name a file, and names none."""
+    place = parse(url)
+    if place.scheme == "sqlite" and (place.hosts or not place.path.strip("/")):
+        raise RegistryUrlError(
+            f"{place}: name a file by its whole path after three slashes, sqlite:///var/lib/app/registry.db"
+        )
+
+
 def in_a_file(setting: str) -> str | None:
     """What the nearest file says about this, if there is one and it does."""
-    folder = Path.cwd()
-    file = next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:  # it was removed meanwhile
+        return None
+    file = next((each / FILE for each in (folder, *folder.parents) if _is_file(each / FILE)), None)
     return None if file is None else _read(file).get(setting)
+
+
+def is_there(file: Path) -> bool:
+    try:
+        return file.exists()
+    except PermissionError:
+        raise Unreachable(f"{file} is kept from this user: call this as the user of the schedulers") from None
+
+
+def _is_file(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except PermissionError:  # as in a folder that one came to as another user
+        return False
 
 
 def _read(file: Path) -> dict[str, str]:

@@ -4,12 +4,16 @@ import importlib
 import importlib.util
 import sys
 import traceback
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from types import ModuleType
 
 import click
 
+from ..errors import ShardwrightError
 from ..runtime.scheduler import Scheduler
+
+PACKAGE = Path(__file__).parent.parent
 
 #: What a scheduler is called where nobody says.
 USUAL = "scheduler"
@@ -44,8 +48,8 @@ def _file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception:
-        raise _broken(str(path)) from None
+    except Exception as error:
+        raise _broken(str(path), error) from None
     return module
 
 
@@ -55,21 +59,43 @@ def _module(name: str) -> ModuleType:
         found = all(name.split(".")) and importlib.util.find_spec(name) is not None
     except ModuleNotFoundError as missing:
         if not f"{name}.".startswith(f"{missing.name}."):  # it is there, and what it needs is not
-            raise _broken(name) from None
+            raise _broken(name, missing) from None
         found = False
-    except Exception:
-        raise _broken(name) from None
+    except Exception as error:
+        raise _broken(name, error) from None
     if not found:
-        raise click.UsageError(f"there is no module {name!r} here; for a file write its path: {name}.py")
+        raise click.UsageError(_no_module(name))
     try:
         return importlib.import_module(name)
-    except Exception:
-        raise _broken(name) from None
+    except Exception as error:
+        raise _broken(name, error) from None
 
 
-def _broken(place: str) -> click.ClickException:
-    """The program's own mistake, told by its own traceback."""
-    return click.ClickException(f"{place} could not be loaded:\n\n{traceback.format_exc()}")
+def _no_module(name: str) -> str:
+    if Path(name).is_file():
+        return f"{name!r} is no Python file: its name must end in .py"
+    if Path(name).is_dir():
+        return f"{name!r} is a folder: name the file in it, or module:name"
+    return f"there is no module {name!r} here; for a file write its path: {name}.py"
+
+
+def _broken(place: str, error: Exception) -> click.ClickException:
+    """The program's own mistake, told by its own traceback: without what loads it, and without what of ours
+    found the mistake."""
+    told = traceback.TracebackException.from_exception(error)
+    frames = list(dropwhile(_loads, told.stack))
+    if isinstance(error, ShardwrightError):
+        frames = list(takewhile(_theirs, frames))
+    told.stack = traceback.StackSummary.from_list(frames)
+    return click.ClickException(f"{place} could not be loaded:\n\n{''.join(told.format())}")
+
+
+def _loads(frame: traceback.FrameSummary) -> bool:
+    return frame.filename in (__file__, importlib.__file__) or frame.filename.startswith("<frozen importlib")
+
+
+def _theirs(frame: traceback.FrameSummary) -> bool:
+    return PACKAGE not in Path(frame.filename).parents
 
 
 def _named(module: ModuleType, place: str, name: str) -> Scheduler:
@@ -88,7 +114,13 @@ def _only(module: ModuleType, place: str) -> Scheduler:
         return there[USUAL]
     if len({id(each) for each in there.values()}) == 1:
         return next(iter(there.values()))
-    raise click.UsageError(f"which scheduler of {place}? {_there(module)}")
+    if not there:
+        raise click.UsageError(
+            f"which scheduler of {place}? {_there(module)}; make one at its top: scheduler = Scheduler()"
+        )
+    raise click.UsageError(
+        f"which scheduler of {place}? {_there(module)}; name one, as in {place}:{sorted(there)[0]}"
+    )
 
 
 def _schedulers(module: ModuleType) -> dict[str, Scheduler]:

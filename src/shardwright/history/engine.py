@@ -12,6 +12,7 @@ import os
 import sqlite3
 import tempfile
 from contextlib import closing, suppress
+from inspect import signature
 from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -26,6 +27,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from .. import secrets
 from ..errors import MissingExtra, ShardwrightError
 
 _DRIVERS = {
@@ -70,6 +72,7 @@ def open_engine(where: str | Path) -> Engine:
         raise MissingExtra(
             f"a history in {kind} needs a driver that is not installed: pip install 'shardwright[{extra}]'"
         ) from missing
+    _check_options(engine)
     _set_up(engine, kind)
     return engine
 
@@ -86,14 +89,20 @@ def is_refusal(error: SQLAlchemyError) -> bool:
 
 
 def shown(engine: Engine) -> str:
-    """Its address without the password."""
-    return engine.url.set(drivername=engine.url.get_backend_name()).render_as_string(hide_password=True)
+    """Its address without the password, which may also be among the options."""
+    url = engine.url.set(drivername=engine.url.get_backend_name(), query={})
+    options = [
+        f"{name}={secrets.masked(value, key=name)}"
+        for name, values in engine.url.normalized_query.items()
+        for value in values
+    ]
+    return f"{url.render_as_string(hide_password=True)}{'?' if options else ''}{'&'.join(options)}"
 
 
 def _url(address: str) -> URL:
     try:
         url = make_url(address)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter: its port is no number
         # The address may hold a password: it is not repeated.
         raise HistoryError(
             "the history's address cannot be read: write sqlite:////folder/history.db, "
@@ -102,8 +111,21 @@ def _url(address: str) -> URL:
     kind = url.get_backend_name()
     if kind not in _DRIVERS:
         raise HistoryError(f"a history can be kept in {', '.join(_DRIVERS)}, and not in {kind}")
+    if "@" in (url.host or ""):  # what is after the first one is a part of the password: it is not repeated
+        raise HistoryError("the history's address cannot be read: write @ in a password as %40")
     url = url.set(drivername=_DRIVERS[kind])
     return url.update_query_dict({"charset": "utf8mb4"}) if kind in ("mysql", "mariadb") else url
+
+
+def _check_options(engine: Engine) -> None:
+    """Refuse an option that the driver does not know: PyMySQL would say so when it connects, as of a mistake
+    in this program."""
+    if engine.dialect.name != "mysql":
+        return
+    _, options = engine.dialect.create_connect_args(engine.url)
+    known = signature(engine.dialect.loaded_dbapi.connect).parameters
+    if unknown := sorted(options.keys() - known):
+        raise HistoryError(f"the history at {shown(engine)}: the driver knows no option {unknown[0]!r}")
 
 
 def _manners(kind: str) -> dict[str, object]:
@@ -129,11 +151,11 @@ def _make_file(url: URL) -> None:
     if not url.database or url.database == ":memory:":
         raise HistoryError("a history is kept in a file: write sqlite:////folder/history.db")
     file = Path(url.database)
-    if file.exists():
-        return
-    if not file.parent.is_dir():
-        raise HistoryError(f"the history {file} cannot be made: there is no folder {file.parent}")
     try:
+        if file.exists():
+            return
+        if not file.parent.is_dir():
+            raise HistoryError(f"the history {file} cannot be made: there is no folder {file.parent}")
         handle, whole = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
     except OSError as error:
         raise HistoryError(f"the history {file} cannot be made: {error.strerror}") from error
@@ -145,6 +167,9 @@ def _make_file(url: URL) -> None:
             connection.execute("vacuum")  # without anything written, the settings would not be kept
         with suppress(FileExistsError):  # somebody else was quicker, and theirs is as good
             os.link(whole, file)
+    except (OSError, sqlite3.Error) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise HistoryError(f"the history {file} cannot be made: {why}") from error
     finally:
         for left in (whole, f"{whole}-wal", f"{whole}-shm"):
             Path(left).unlink(missing_ok=True)

@@ -94,6 +94,8 @@ class Metrics:
 
     def _started(self, event: events.Started) -> None:
         entry = entries.of(event)
+        if event.source == "trigger":  # a fire of the past, which is late because somebody wants it now
+            return
         if event.number == 1 and entry is not None and entry.late is not None:
             self._lateness.labels(event.job).observe(entry.late)
 

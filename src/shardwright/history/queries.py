@@ -1,7 +1,7 @@
 """Questions to a history: what became of fires, how many came to what, what a run wrote to the log."""
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time
 
 from sqlalchemy import ColumnElement, Select, Table, and_, func, or_, select
 
@@ -193,8 +193,9 @@ def _counted(
     latest = table.c.latest_ms if table is ROLLUP else table.c.late_ms
     where = [table.c.job == job] if job is not None else []
     if begin is not None:
-        where.append(table.c.day >= begin.date())
+        where.append(table.c.day >= begin.astimezone(UTC).date())
     if end is not None:
-        where.append(table.c.day <= end.date())
+        last = end.astimezone(UTC)
+        where.append(table.c.day < last.date() if last.time() == time() else table.c.day <= last.date())
     sums = (fires, func.sum(table.c.late_ms), func.max(latest), func.sum(table.c.ran_ms))
     return select(*columns, *sums).where(*where).group_by(*columns)

@@ -159,6 +159,9 @@ class Store:
             yield
         except Again as error:
             raise HistoryDown(f"the history at {self.address} cannot be {done} now: rows vanish") from error
+        except (OverflowError, UnicodeEncodeError) as error:
+            # A number, or half a character, that no driver gets to its database.
+            raise HistoryError(f"the history at {self.address} cannot be {done}: {error}") from error
         except SQLAlchemyError as error:
             if is_refusal(error):
                 raise HistoryError(

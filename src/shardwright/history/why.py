@@ -140,6 +140,8 @@ def _late(entry: Entry, before: Entry | None) -> list[str]:
 
 
 def _because(entry: Entry, before: Entry | None) -> str:
+    if entry.attempts[0].source == "trigger":
+        return "because somebody asked for it then, by a rerun or a backfill"
     if before and before.ended and before.ended > entry.due:
         return f"because the run before, of {before.key.fire}, went on until {before.ended.isoformat()}"
     match entry.attempts[0].source:

@@ -42,13 +42,30 @@ def fires_at_all(sight: Sight) -> Iterator[Finding]:
         yield _trouble(sight, "never fires", settings.NODE, str(error), "it does not fire", "correct it")
         return
     if schedule is not None and schedule.next(sight.now) is None:
-        yield _trouble(
+        # One that was to fire once has done what it was made for.
+        say = _notice if schedule.text.startswith("once") else _trouble
+        yield say(
             sight,
             "never fires",
             settings.NODE,
             f"its schedule {schedule.text!r} has no fire after {sight.now.isoformat(timespec='seconds')}",
             "it will never run again by itself",
             "give it another schedule, or remove the job if it has done its work",
+        )
+
+
+def somebody_is_in_it(sight: Sight) -> Iterator[Finding]:
+    """A job that processes of ours were in, and have all left. What they left unfinished is told below."""
+    if sight.members or sight.config is None or not (sight.cursors or "alive" in sight.own):
+        return
+    if not any(sight.cursor(item).run for item in sight.items):
+        yield _notice(
+            sight,
+            "nobody",
+            instance.ROOT,
+            "no process is in it",
+            "none of its fires runs while that is so",
+            "start a process that declares it, or remove the job if it is not wanted any more",
         )
 
 
@@ -125,7 +142,7 @@ def flags_are_lowered(sight: Sight) -> Iterator[Finding]:
 def shards_have_owners(sight: Sight) -> Iterator[Finding]:
     """Shards whose owner is not there, in a job that somebody is in."""
     lost = [item for item in sight.items if sight.data(sharding.owner_node(item)) not in sight.members]
-    if not lost or not sight.members:
+    if not lost or not sight.members or _rests(sight):
         return
     cure = tuple(_share_out_anew(sight))
     mends = "the leader mends this at once; if it stays so, see whether a server is enabled, and who leads"
@@ -138,6 +155,12 @@ def shards_have_owners(sight: Sight) -> Iterator[Finding]:
         "have the leader share them out anew" if cure else mends,
         *cure,
     )
+
+
+def _rests(sight: Sight) -> bool:
+    """Whether operators let none of its servers work: then nobody is to be given anything."""
+    states = [sight.data(server.node(address)) for address in sight.job.children(server.ROOT)]
+    return bool(states) and all(state == server.DISABLED for state in states)
 
 
 def _share_out_anew(sight: Sight) -> Iterator[Write]:
@@ -263,8 +286,8 @@ def disabled_servers_are_inhabited(sight: Sight) -> Iterator[Finding]:
                 node,
                 f"the server {address} is DISABLED, and nobody is on it",
                 "who starts there finds itself disabled; a Java member that starts anywhere forgets it",
-                "forget the server if the machine is gone for good",
-                _gone(sight, node),
+                # Not for us to do: an operator's word stays until an operator takes it back.
+                "remove the server if the machine is gone for good",
             )
 
 
@@ -310,6 +333,7 @@ def it_is_not_large(sight: Sight) -> Iterator[Finding]:
 CHECKS = (
     settings_make_sense,
     fires_at_all,
+    somebody_is_in_it,
     java_members_know_the_schedule,
     nodes_go_with_their_session,
     the_leader_is_there,

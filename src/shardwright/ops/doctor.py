@@ -90,7 +90,8 @@ def no_jobs(registry: Registry, sights: Sequence[Sight]) -> Iterator[Finding]:
 
 def left_over(registry: Registry, sights: Sequence[Sight]) -> Iterator[Finding]:
     """What is ours of jobs that do not exist any more."""
-    known = {sight.name for sight in sights}
+    # What has lost its settings alone is not gone: its members write them anew.
+    known = {*(sight.name for sight in sights), *looking.children(registry, registry.namespace)}
     beside = f"{registry.namespace}{looking.OURS}"
     gone = [name for name in looking.children(registry, beside) if name not in known]
     for sight in looking.all_at(registry, gone):

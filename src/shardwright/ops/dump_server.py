@@ -13,6 +13,7 @@ import ipaddress
 import logging
 import os
 import re
+import select
 import selectors
 import socket
 import stat
@@ -34,8 +35,13 @@ log = logging.getLogger("shardwright.dump")
 QUESTION = re.compile(rb"dump@([^\r\n@]+)\r?\n")
 LONGEST = 1024
 
+_LAST_PORT = 65535
+
 #: For how many seconds an answer of the registry is waited for.
 PATIENCE = 5.0
+
+#: For how many seconds nobody is let in after that could not be done.
+PAUSE = 1.0
 
 Answer = Callable[[str], Iterable[str]]
 
@@ -91,8 +97,9 @@ class DumpServer:
             raise OperationError(f"the dump port is open already, on {self.address}")
         try:
             door = _unix(self._asked) if isinstance(self._asked, str) else _tcp(self._asked)
-        except OSError as error:
-            raise OperationError(f"the dump port cannot listen on {self._asked}: {error.strerror}") from None
+        except (OSError, OverflowError) as error:  # the latter: there is no such port
+            why = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise OperationError(f"the dump port cannot listen on {self._asked}: {why}") from None
         bell, rung = socket.socketpair()
         thread = threading.Thread(target=self._serve, args=(door, rung), name="shardwright-dump", daemon=True)
         self._open = _Open(door, bell, rung, thread)
@@ -127,8 +134,8 @@ class DumpServer:
             waiting.register(door, selectors.EVENT_READ)
             waiting.register(rung, selectors.EVENT_READ)
             while all(key.fileobj is not rung for key, _ in waiting.select()):
-                with contextlib.suppress(BlockingIOError, ConnectionError):  # it went away again
-                    client, _ = door.accept()
+                client = _let_in(door, rung)
+                if client is not None:
                     with client:
                         self._attend(client)
 
@@ -169,6 +176,8 @@ def check_loopback(host: str) -> None:
 
 
 def _tcp(address: tuple[str, int]) -> socket.socket:
+    if not 0 <= address[1] <= _LAST_PORT:
+        raise OverflowError(f"a port must be 0-{_LAST_PORT}")
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     server = socket.create_server(address, family=family)
     server.setblocking(False)
@@ -195,6 +204,18 @@ def _unix(path: str) -> socket.socket:
 def _answers(path: str) -> bool:
     with socket.socket(socket.AF_UNIX) as client:
         return client.connect_ex(path) == 0
+
+
+def _let_in(door: socket.socket, rung: socket.socket) -> socket.socket | None:
+    """Whoever knocks, unless they went away again, or there is no file left for another socket."""
+    try:
+        return door.accept()[0]
+    except (BlockingIOError, ConnectionError):
+        return None
+    except OSError as error:
+        log.warning("the dump port lets nobody in for now: %s", error)
+        select.select([rung], [], [], PAUSE)  # they knock all the while
+        return None
 
 
 def _question(client: socket.socket, end: float) -> bytes:

@@ -4,6 +4,7 @@ A job's status is ElasticJob's, the first that holds: CRASHED (nobody is in it),
 are), SHARDING_FLAG (a shard belongs to somebody who is not there, or none belongs to anybody), OK.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -93,7 +94,11 @@ def names(registry: Registry) -> tuple[str, ...]:
 
 def listing(registry: Registry, *, fires: int = 1) -> tuple[Brief, ...]:
     """Every job in a line, by name, each with its next fires."""
-    return tuple(_brief(sight, fires) for sight in looking.all_at(registry, names(registry), own=False))
+    return seen(looking.all_at(registry, names(registry), own=False), fires=fires)
+
+
+def seen(sights: Iterable[Sight], *, fires: int = 1) -> tuple[Brief, ...]:
+    return tuple(_brief(sight, fires) for sight in sights)
 
 
 def brief(registry: Registry, name: str, *, fires: int = 1) -> Brief:

@@ -76,7 +76,7 @@ class Operator:
 
     def rerun(self, job: str, at: datetime, *, shards: Collection[int] | None = None) -> Done:
         """Have a fire of the past run once more, all its shards or these."""
-        target = f"{job} at {at.isoformat()}{_some(shards)}"
+        target = f"{_target(job, at=_said(at))}{_some(shards)}"
         return self._change("rerun", target, lambda: past.rerun(looking.at(self.registry, job), at, shards))
 
     def backfill(
@@ -84,7 +84,7 @@ class Operator:
     ) -> Done:
         """Have all fires of a stretch of the past run, the oldest first; `past.fires` says beforehand which,
         and `past.left` how many are left."""
-        target = f"{job} from {begin.isoformat()} to {end.isoformat()}{_some(shards)}"
+        target = f"{_target(job, **{'from': _said(begin), 'to': _said(end)})}{_some(shards)}"
         return self._change(
             "backfill", target, lambda: past.backfill(looking.at(self.registry, job), begin, end, shards)
         )
@@ -177,7 +177,9 @@ class Operator:
         sight = looking.at(self.registry, job)
         before = settings.seen(sight)
         if version not in (None, before.version):
-            raise OperationError(f"the settings of the job {job!r} were changed since they were read")
+            raise OperationError(
+                f"the settings of the job {job!r} were changed since they were read; look again"
+            )
         after = change(before.config)
         said = tuple(each.sentence() for each in settings.changed(before.config, after))
         if not said:
@@ -257,9 +259,13 @@ def _named(job: str | None, what: str) -> str:
 
 
 def _target(job: str | None, **others: str | int | None) -> str:
-    """What a change is about, in a few words."""
+    """What a change is about, in a few words, the job before all else: by that it is found again."""
     said = [f"{name} {value}" for name, value in others.items() if value is not None]
-    return ", ".join([*([job] if job is not None else []), *said]) or "nothing"
+    return ", ".join([*([str(job)] if job is not None else []), *said]) or "nothing"
+
+
+def _said(moment: object) -> str:
+    return moment.isoformat() if isinstance(moment, datetime) else repr(moment)
 
 
 def _some(shards: Collection[int] | None) -> str:

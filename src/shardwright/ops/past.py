@@ -22,6 +22,8 @@ from .values import Shown
 #: How many fires are put on the lists at a time, at most: those of all shards together.
 MOST = 1000
 
+_FIRST, _TICK = datetime.min.replace(tzinfo=UTC), timedelta(microseconds=1)
+
 #: As which try a fire runs that has run before, and one that may not have.
 ONCE_MORE, AFTER_ALL = 2, 1
 
@@ -41,7 +43,7 @@ def rerun(sight: Sight, at: datetime, items: Collection[int] | None = None) -> P
     moment = _aware(at)
     if moment > sight.now:
         raise OperationError(f"job {sight.name!r}: {moment.isoformat()} has not come yet")
-    if schedule.next(moment - timedelta(microseconds=1)) != moment:
+    if schedule.next(just_before(moment)) != moment:
         after = schedule.next(moment)
         hint = f"; the next one after it is {after.isoformat()}" if after is not None else ""
         raise OperationError(f"job {sight.name!r}: it does not fire at {moment.isoformat()}{hint}")
@@ -57,7 +59,7 @@ def fires(
     shards = len(_items(sight, items))
     found = list(
         islice(
-            schedule.between(first - timedelta(microseconds=1), last - timedelta(microseconds=1)),
+            schedule.between(just_before(first), just_before(last)),
             MOST // max(1, shards) + 1,
         )
     )
@@ -140,7 +142,14 @@ def _schedule(sight: Sight) -> Schedule:
     return schedule
 
 
+def just_before(moment: datetime) -> datetime:
+    """The last moment before another; before the first one that there is comes none."""
+    return max(moment, _FIRST + _TICK) - _TICK
+
+
 def _aware(moment: datetime) -> datetime:
+    if not isinstance(moment, datetime):
+        raise OperationError(f"a fire is known by its time, a datetime with an offset, and not by {moment!r}")
     if moment.tzinfo is None:
         raise OperationError(
             f"{moment.isoformat()} has no offset: write {moment.isoformat()}+00:00, or another"

@@ -50,6 +50,8 @@ def join(registry: Registry, job: str, count: int = 1, server: str | None = None
     """As if so many processes more came, on a server or on machines that are new."""
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST:
         raise OperationError(f"between 1 and {_MOST} processes can be thought to come, not {count!r}")
+    if server is not None and (not server or "/" in server or not looking.is_path(f"/{server}")):
+        raise OperationError(f"{server!r} is no address that a server could have")
     sight = looking.at(registry, job)
     new = [f"{server or f'new{number}'}@-@new{number}-preview" for number in range(1, count + 1)]
     what = f"if {count} more {'process' if count == 1 else 'processes'} came"

@@ -1,8 +1,9 @@
 """Servers: the machines of a namespace, over all its jobs."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..coordination import server
+from ..coordination import instance, server
 from ..errors import OperationError
 from ..registry import Registry
 from . import looking
@@ -61,6 +62,18 @@ def here(sight: Sight, address: str) -> list[str]:
     return [who for who in sight.members if sight.address(who) == address]
 
 
+def processes(sights: Iterable[Sight], address: str | None = None) -> int:
+    """How many processes there are, on all machines or on one. In each of its jobs a process of ours goes by
+    another id; only the end of it differs."""
+    found = set()
+    for sight in sights:
+        for who in sight.members if address is None else here(sight, address):
+            name = who.rpartition("-")[0] if instance.is_python(who) else who
+            # Containers may have all the same address and pid, and not the same session.
+            found.add((name, sight.job.owner(instance.node(who))))
+    return len(found)
+
+
 def is_known(sight: Sight, address: str) -> bool:
     """Whether a job has a server of this address, or somebody in it says to be there."""
     return server.node(address) in sight.job or bool(here(sight, address))
@@ -76,7 +89,7 @@ def _server(address: str, sights: list[Sight]) -> Server:
     theirs = [sight for sight in sights if server.node(address) in sight.job]
     return Server(
         address,
-        len({who for sight in theirs for who in here(sight, address)}),
+        processes(theirs, address),
         tuple(sight.name for sight in theirs),
         sum(_status(sight, address) == server.DISABLED for sight in theirs),
     )

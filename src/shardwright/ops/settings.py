@@ -1,5 +1,6 @@
 """Settings: what a job's say, and what a change would make of them. Nothing is written here."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import get_args
@@ -16,6 +17,8 @@ from .values import Shown, plain
 #: How a text begins that sets one of the props: `props.http.uri`.
 PROP = "props."
 
+#: More digits than this are no number that anybody has; Python would not even read all of them.
+_NUMBER = re.compile(r"-?\d{1,30}")
 _TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NAMES = {wire: name for name, wire in ELASTICJOB.items()} | {name: name for name in JobConfig.model_fields}
 
@@ -93,6 +96,11 @@ def document(config: JobConfig) -> str:
         raise OperationError(str(error)) from None
 
 
+def named(name: str) -> str:
+    """A setting by its name in `JobConfig`, whether it was called by that or by ElasticJob's."""
+    return _NAMES.get(name, name)
+
+
 def spelled(texts: Mapping[str, str], config: JobConfig) -> dict[str, object]:
     """Changes from texts, as people type them: `shards` `4`, `failover` `yes`, `listeners` `a,b`,
     `props.http.uri` `https://…`. Nothing after `props.<key>` takes that one away."""
@@ -101,7 +109,7 @@ def spelled(texts: Mapping[str, str], config: JobConfig) -> dict[str, object]:
     for name, text in texts.items():
         key = name.removeprefix(PROP)
         if key == name:
-            changes[name] = _value(_NAMES.get(name, name), text)
+            changes[name] = _value(named(name), text)
             continue
         changes["props"] = props
         if text:
@@ -119,7 +127,7 @@ def _value(setting: str, text: str) -> object:
     kinds = {known.annotation, *get_args(known.annotation)} if known is not None else set()
     if bool in kinds:
         return _TRUTHS.get(text.strip().lower(), text)
-    if int in kinds and text.strip().lstrip("-").isdecimal():
+    if int in kinds and _NUMBER.fullmatch(text.strip()):
         return int(text)
     return None if text == "" and type(None) in kinds else text
 

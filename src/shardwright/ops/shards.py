@@ -68,10 +68,14 @@ def running_by(sight: Sight, item: int) -> str:
     return run.by
 
 
+def runs(sight: Sight, item: int) -> bool:
+    return execution.running_node(item) in sight.job or bool(running_by(sight, item))
+
+
 def state(sight: Sight, item: int) -> State:
     if execution.disabled_node(item) in sight.job:
         return State.DISABLED
-    if execution.running_node(item) in sight.job or running_by(sight, item):
+    if runs(sight, item):
         return State.RUNNING
     owner = sight.data(sharding.owner_node(item))
     return State.PENDING if owner in sight.members else State.SHARDING_FLAG

@@ -24,6 +24,8 @@ class Slices(Shown):
     """Who has which slice, by its number."""
     waiting: tuple[str, ...]
     """The processes that are there and have none."""
+    gone: tuple[str, ...] = ()
+    """The processes that have some, and are not there any more."""
 
 
 def show(registry: Registry, name: str) -> Slices:
@@ -33,16 +35,19 @@ def show(registry: Registry, name: str) -> Slices:
         check_path(root)
     except ValueError as error:
         raise OperationError(str(error)) from None
+    if root == "/":
+        raise OperationError("name a dynamic sharding: the root of the registry is none")
     tree = looking.trees(registry, [root])[root]
     if slicing.WARRANT not in tree and slicing.INSTANCES not in tree:
         raise OperationError(f"there is no dynamic sharding {name!r}: no process has begun one at {root}")
     view = slicing.View(tree, "", "", 0.0)
-    holders = slicing.shared_out(view)
+    holders, alive = slicing.shared_out(view), slicing.live(view)
     return Slices(
         name,
         slicing.last_round(view),
         slicing.is_open(view),
         tree.get(slicing.LEADER),
         tuple(holders),
-        tuple(each for each in slicing.live(view) if each not in holders),
+        tuple(each for each in alive if each not in holders),
+        tuple(dict.fromkeys(each for each in holders if each is not None and each not in alive)),
     )

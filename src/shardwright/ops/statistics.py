@@ -4,7 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ..registry import Registry
-from . import jobs, looking, servers
+from . import jobs, looking, servers, shards
+from .looking import Sight
 from .values import Shown
 
 
@@ -20,17 +21,20 @@ class Statistics(Shown):
     """Processes; one that has several jobs counts once."""
     shards: int
     running: int
-    """Shards that are marked as running."""
+    """Shards that run, by their marks or by their cursors."""
 
 
 def gather(registry: Registry) -> Statistics:
-    sights = looking.all_at(registry, looking.jobs(registry), own=False)
+    return seen(looking.all_at(registry, looking.jobs(registry)))
+
+
+def seen(sights: list[Sight]) -> Statistics:
     counts = Counter(jobs.status(sight) for sight in sights)
     return Statistics(
         len(sights),
         {status.value: counts[status] for status in jobs.Status},
         len(servers.addresses(sights)),
-        len({who for sight in sights for who in sight.members}),
+        servers.processes(sights),
         sum(len(sight.items) for sight in sights),
-        sum(len(sight.job.named("running")) for sight in sights),
+        sum(shards.runs(sight, item) for sight in sights for item in sight.items),
     )

@@ -7,6 +7,7 @@ entered, why it failed and what it logged, is told beside that and may be lost w
 """
 
 import inspect
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ from .bodies import Body
 
 if TYPE_CHECKING:
     from ..history.recorder import Recorder
+
+log = logging.getLogger("shardwright")
 
 #: Where the environment says that the history is.
 VARIABLE = "SHARDWRIGHT_HISTORY"
@@ -268,9 +271,7 @@ def _run(job: str, made: int, item: int, ran: Ran, now: datetime) -> Entry:
 
 def _passed(job: str, made: int, item: int, passed: Passed, now: datetime) -> Iterator[Entry]:
     """An entry for each fire. Of very many the first are listed; the last of those speaks for the others."""
-    text, zone, dst = passed.schedule
-    schedule = parse(text, zone or None, dst=dst or None)  # type: ignore[arg-type]
-    fires = list(islice(schedule.between(passed.after, passed.until), MOST_PASSED + 1))
+    fires = _fires(passed)
     kind = _KINDS.get(passed.how, Disposition.UNKNOWN)
     reason, later = ("", ledger.named(passed.why)) if kind is Disposition.MADE_GOOD else (passed.why, "")
     for number, fire in enumerate(fires[:MOST_PASSED], 1):
@@ -278,6 +279,18 @@ def _passed(job: str, made: int, item: int, passed: Passed, now: datetime) -> It
         said = f"{reason}; so it was with all after it up to {passed.until.isoformat()}" if speaks else reason
         key = Key(job, made, ledger.named(fire), item)
         yield Entry(key, fire.astimezone(UTC), (), Verdict(kind, now, said, later))
+
+
+def _fires(passed: Passed) -> list[datetime]:
+    """Up to one more than are listed. Of a schedule that cannot be read here, such as one in a zone that this
+    machine does not know, the last fire stands for all."""
+    try:
+        text, zone, dst = passed.schedule
+        schedule = parse(text, zone or None, dst=dst or None)  # type: ignore[arg-type]
+    except ValueError as error:
+        log.warning("fires up to %s cannot be told apart: %s", passed.until.isoformat(), error)
+        return [passed.until]
+    return list(islice(schedule.between(passed.after, passed.until), MOST_PASSED + 1))
 
 
 def place_of(url: str, asked: str | Path | bool | None) -> str | Path | None:

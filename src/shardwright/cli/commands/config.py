@@ -1,5 +1,6 @@
 """`shardwright config`: a job's settings."""
 
+import difflib
 from collections.abc import Iterable
 
 import click
@@ -32,12 +33,18 @@ def get(context: click.Context, name: str, chosen: tuple[str, ...]) -> None:
     with call(context).registry() as registry:
         found = settings.get(registry, name)
     shown = found.config.masked()
-    for each in chosen:
+    names = [settings.named(each) for each in chosen]
+    for each in names:
         if each not in shown:
-            raise OperationError(f"there is no setting {each!r}; there are: {', '.join(shown)}")
-    some = {each: shown[each] for each in chosen or shown}
+            raise OperationError(f"there is no setting {each!r}{_meant(each, shown)}")
+    some = {each: shown[each] for each in names or shown}
     document = {"job": name, "version": found.version, "config": some}
     call(context).show(document, lambda: [Facts({each: said(value) for each, value in some.items()})])
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    likely = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {likely[0]!r}?" if likely else f"; there are: {', '.join(known)}"
 
 
 @config_command.command(
@@ -73,8 +80,10 @@ def set_(context: click.Context, name: str, changes: tuple[str, ...]) -> None:
     nothing is changed."""
     texts = _taken_apart(changes)
     with call(context).registry() as registry:
-        wanted = settings.spelled(texts, settings.get(registry, name).config)
-        done = operator(call(context), registry).update(name, wanted)
+        found = settings.get(registry, name)
+        wanted = settings.spelled(texts, found.config)
+        # At this version: of the props all are written, also those that somebody else has just changed.
+        done = operator(call(context), registry).update(name, wanted, version=found.version)
     show_done(context, done)
 
 

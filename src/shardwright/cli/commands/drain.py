@@ -1,5 +1,7 @@
 """`shardwright drain`."""
 
+from dataclasses import replace
+
 import click
 
 from ...errors import OperationError
@@ -10,6 +12,7 @@ from ..call import About, call, examples
 from ..completion import job_names
 from ..doing import show_done
 from ..members import member
+from ..seconds import Seconds
 
 
 @click.command(
@@ -21,7 +24,7 @@ from ..members import member
 )
 @click.argument("name", shell_complete=job_names)
 @click.argument("process")
-@click.option("--wait", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait until it has none left.")
+@click.option("--wait", type=Seconds(), metavar="SECONDS", help="Wait until it has none left.")
 @click.option("--undo", is_flag=True, help="Let it have shards again.")
 @click.pass_context
 def drain_command(context: click.Context, name: str, process: str, wait: float | None, undo: bool) -> None:
@@ -36,6 +39,7 @@ def drain_command(context: click.Context, name: str, process: str, wait: float |
         done = somebody.undrain(name, who) if undo else somebody.drain(name, who)
         if wait is not None:
             _wait(registry, name, who, wait)
+            done = replace(done, changed=(*done.changed, f"{who} has no shard of it left"))
     show_done(context, done)
 
 

@@ -14,7 +14,7 @@ from .. import histories
 from ..blocks import Block, Table, Words, said
 from ..call import Asking, call, examples
 from ..completion import job_names
-from ..fires import Logs, as_json, fire_table, length
+from ..fires import Logs, as_json, fire_table, in_order, length
 from ..known import check_known
 from ..moments import moment
 
@@ -90,8 +90,8 @@ def history_command(
     _check(fires_only, limit, statistics=statistics, audit=audit)
     wanted = Wanted(
         job,
-        moment(begin, "--from") if begin else None,
-        moment(end, "--to") if end else None,
+        moment(begin, "--from") if begin is not None else None,
+        moment(end, "--to") if end is not None else None,
         shard,
         Disposition(disposition) if disposition else None,
         outcome,
@@ -139,13 +139,14 @@ def _fires(context: click.Context, store: "Store", wanted: Wanted, log: bool) ->
     )
     if wanted.job is not None and not page.entries:
         check_known(call(context), store, wanted.job)
-    logs = [_logs(store, entry) if log else {} for entry in page.entries]
-    found = [as_json(entry, each) for entry, each in zip(page.entries, logs, strict=True)]
+    entries = in_order(page.entries)
+    logs = [_logs(store, entry) if log else {} for entry in entries]
+    found = [as_json(entry, each) for entry, each in zip(entries, logs, strict=True)]
     document = {"fires": found, "more": page.after is not None}
 
     def blocks() -> Iterator[Block]:
-        yield fire_table(page.entries, "Nothing is known of such a fire.")
-        for entry, each in zip(page.entries, logs, strict=True):
+        yield fire_table(entries, "Nothing is known of such a fire.")
+        for entry, each in zip(entries, logs, strict=True):
             yield from _log_blocks(entry, each)
         if page.after is not None:
             yield Words("There is more: ask for more by --limit, or for what was before by --to.")

@@ -14,7 +14,7 @@ from ..blocks import Block, Table, Words
 from ..call import FAILED, Call, Command, call, examples
 from ..moments import moment
 
-MOST = 10_000
+MOST, LAST_YEAR = 10_000, 9990
 
 
 @click.command(
@@ -50,7 +50,9 @@ def next_command(
         read = schedule.parse(expression, zone, dst=dst)
     except CronError as error:
         raise click.UsageError(_for_a_shell(expression, str(error))) from None
-    start = moment(after, "--after") if after else SystemClock().wall()
+    start = moment(after, "--after") if after is not None else SystemClock().wall()
+    if start.year > LAST_YEAR:
+        raise click.BadParameter(f"there is no calendar after {LAST_YEAR}", param_hint="--after")
     fires = [fire.astimezone(zone) for fire in _fires(read, start, count)]
     cautions = schedule.lint(read, after=start)
     _show(call(context), read, zones.name(zone), fires, cautions)

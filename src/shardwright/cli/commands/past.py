@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from ...errors import OperationError
+from ...history import ledger
 from ...ops import looking, past
 from ...registry import Registry
 from ..auditing import operator
@@ -15,6 +16,7 @@ from ..call import About, Changing, call, examples
 from ..completion import job_names
 from ..doing import show_done
 from ..moments import moment
+from ..seconds import Seconds
 
 #: How often to see how far a backfill is, in seconds.
 GLANCE = 0.5
@@ -36,6 +38,10 @@ GLANCE = 0.5
 @click.pass_context
 def rerun_command(context: click.Context, name: str, at: str, shards: tuple[int, ...]) -> None:
     """Have a fire of the past run once more, as soon as its shards are free. TIME is when it was due."""
+    if ledger.is_asked(at):
+        raise click.UsageError(
+            f"{at} was asked for, and has no time: ask again, by shardwright trigger {name}"
+        )
     when = moment(at, "TIME")
     with call(context).registry() as registry:
         done = operator(call(context), registry).rerun(name, when, shards=shards or None)
@@ -57,9 +63,7 @@ def rerun_command(context: click.Context, name: str, at: str, shards: tuple[int,
     "--shard", "shards", multiple=True, type=click.IntRange(min=0), help="Only this one; may be given again."
 )
 @click.option("--dry-run", is_flag=True, help="Only tell which fires these are.")
-@click.option(
-    "--wait", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait until all of them have run."
-)
+@click.option("--wait", type=Seconds(), metavar="SECONDS", help="Wait until all of them have run.")
 @click.pass_context
 def backfill_command(
     context: click.Context,
@@ -72,7 +76,10 @@ def backfill_command(
 ) -> None:
     """Have the fires of a stretch of the past run, the oldest first, whether they have run before or not.
     What is due meanwhile goes first; a shard that is never idle takes turns."""
-    first, last, some = moment(begin, "--from"), moment(end, "--to"), shards or None
+    first, last = moment(begin, "--from"), moment(end, "--to")
+    if last <= first:
+        raise click.UsageError("--from must be before --to")
+    some = sorted(set(shards)) or None
     with call(context).registry() as registry:
         sight = looking.at(registry, name)
         fires = past.fires(sight, first, last, some)

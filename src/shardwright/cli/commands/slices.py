@@ -23,5 +23,8 @@ def slices_command(context: click.Context, name: str) -> None:
 def _blocks(found: Slices) -> Iterator[Block]:
     facts = {"epoch": said(found.epoch), "leader": said(found.leader), "resharding": said(found.resharding)}
     yield Facts({**facts, "waiting": said(found.waiting)})
-    rows = [(said(number), said(who)) for number, who in enumerate(found.holders)]
-    yield Table(("slice", "process"), rows, "No slice was given out yet.")
+    rows = [
+        (said(number), said(who), "gone" if who in found.gone else "")
+        for number, who in enumerate(found.holders)
+    ]
+    yield Table(("slice", "process", ""), rows, "No slice was given out yet.")

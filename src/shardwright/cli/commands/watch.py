@@ -17,10 +17,11 @@ from ...registry import Registry
 from ...registry.url import parse
 from .. import masking, screen
 from ..blocks import Block, Words, said
-from ..call import About, call, examples
+from ..call import About, call, examples, is_terminal
 from ..completion import job_names
 from ..keys import keys
 from ..places import address
+from ..seconds import Seconds
 from .jobs import job_table
 from .shards import shard_table
 
@@ -46,7 +47,7 @@ class Frame:
     "--every",
     default=1.0,
     show_default=True,
-    type=click.FloatRange(0.1, 3600),
+    type=Seconds(0.1, 3600),
     metavar="SECONDS",
     help="How often to look.",
 )
@@ -60,7 +61,7 @@ def watch_command(context: click.Context, names: tuple[str, ...], every: float) 
     place = str(parse(address(asked.address)))
     with asked.registry() as registry:
         frame = _look(registry, place, names)
-        if asked.json or not (sys.stdout.isatty() and sys.stdin.isatty()):
+        if asked.json or not (is_terminal(sys.stdout) and is_terminal(sys.stdin)):
             asked.show(_document(frame), lambda: _blocks(frame))
             return
         with suppress(KeyboardInterrupt):
@@ -71,13 +72,14 @@ def _look(registry: Registry, place: str, names: tuple[str, ...]) -> Frame:
     there = jobs.names(registry)
     for name in names:
         looking.check_known(name, there, registry.namespace)
-    sights = looking.all_at(registry, names or there)
+    sights = looking.all_at(registry, there)
+    shown = [sight for sight in sights if sight.name in (names or there)]
     return Frame(
         place,
         registry.now(),
-        statistics.gather(registry),
-        masking.briefs(each for each in jobs.listing(registry) if each.name in (names or there)),
-        {sight.name: masking.items(shards.seen(sight)) for sight in sights},
+        statistics.seen(sights),
+        masking.briefs(jobs.seen(shown)),
+        {sight.name: masking.items(shards.seen(sight)) for sight in shown},
     )
 
 

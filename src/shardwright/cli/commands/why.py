@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +11,7 @@ from ...clock import SystemClock
 from ...errors import OperationError
 from ...history import ledger
 from ...history.ledger import Entry
+from ...ops import past
 from ...ops.values import Shown
 from .. import histories
 from ..blocks import Words
@@ -29,7 +30,7 @@ NO_TIMETABLE = "What its schedule says cannot be told: the registry cannot be as
 
 @dataclass(frozen=True, slots=True)
 class Timetable(Shown):
-    """When a job fires by its settings of today, around a time."""
+    """When a job fires by its settings of today, around a time, or around now where none was named."""
 
     schedule: str
     """As it was written; empty: only when asked to."""
@@ -38,7 +39,15 @@ class Timetable(Shown):
     previous: datetime | None
     next: datetime | None
 
+    def coming(self) -> str:
+        """The sentence for somebody who has named no time."""
+        if not self.schedule:
+            return "By its settings it fires only when asked to."
+        when = f"fires next at {self.next.isoformat()}" if self.next else "never fires again"
+        return f"By its schedule of today, {self.schedule!r}, it {when}."
+
     def sentence(self) -> str:
+        """The sentence about the time that was named."""
         if not self.schedule:
             return "By its settings it fires only when asked to."
         if self.fires_then:
@@ -81,7 +90,7 @@ def why_command(context: click.Context, job: str, time: str, shard: int | None) 
         words = _words(store, job, fire, _chosen(found, shard))
     timetable = None if found else _timetable(asked, job, fire)
     if not found:
-        words = f"{words}\n{timetable.sentence() if timetable else NO_TIMETABLE}"
+        words = f"{words}\n{_by_schedule(timetable, fire)}"
     shown = [as_json(entry) for entry in _chosen(found, shard)]
     asked.show(
         {
@@ -96,6 +105,13 @@ def why_command(context: click.Context, job: str, time: str, shard: int | None) 
     )
     if not found:
         context.exit(FAILED)
+
+
+def _by_schedule(timetable: Timetable | None, fire: str | None) -> str:
+    if timetable is None:
+        return NO_TIMETABLE
+    named_a_time = fire is not None and not ledger.is_asked(fire)
+    return timetable.sentence() if named_a_time else timetable.coming()
 
 
 def _last(store: "Store", job: str) -> str | None:
@@ -151,5 +167,5 @@ def _timetable(asked: Call, job: str, fire: str | None) -> Timetable | None:
         return Timetable("", False, False, None, None)
     now = SystemClock().wall()
     at = now if fire is None or ledger.is_asked(fire) else datetime.fromisoformat(fire)
-    fires_then = any(True for _ in schedule.between(at - timedelta(microseconds=1), at))
+    fires_then = any(True for _ in schedule.between(past.just_before(at), at))
     return Timetable(schedule.text, fires_then, at > now, schedule.previous(at), schedule.next(at))
