@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
+from shardwright.clock import HandClock
 from shardwright.history import events
 from shardwright.history.metrics import MOST_REASONS, Metrics
 from shardwright.history.recorder import Recorder
@@ -113,13 +114,22 @@ def test_however_many_reasons_there_are_the_series_are_few(
     assert "other" in reasons
 
 
-def test_every_metric_stands_in_the_reference_and_nothing_else_does(
+def test_how_the_history_keeps_up_is_told(
     registry: CollectorRegistry, metrics: Metrics, tmp_path: Path
 ) -> None:
+    clock = HandClock()
     with Store(f"sqlite:///{tmp_path / 'history.db'}") as store:
-        metrics.watch(recorder := Recorder(store))
-        recorder(started())
-        assert registry.get_sample_value("shardwright_history_waiting") == 1
+        recorder = Recorder(store, clock=clock, batch=1, most=2, tell=metrics)
+        for second in range(3):
+            recorder(started(fire=after(second).isoformat()))
+        recorder.turn()
+    assert registry.get_sample_value("shardwright_history_waiting") == 1
+    assert registry.get_sample_value("shardwright_history_dropped") == 1
+
+
+def test_every_metric_stands_in_the_reference_and_nothing_else_does(
+    registry: CollectorRegistry, metrics: Metrics
+) -> None:
     suffix = {"counter": "_total"}
     ours = {family.name + suffix.get(family.type, "") for family in registry.collect()}
     assert set(re.findall(r"^\| `(shardwright_\w+)`", REFERENCE.read_text(), re.MULTILINE)) == ours

@@ -341,7 +341,7 @@ def test_one_whose_inside_fails_again_and_again_ends_loudly(monkeypatch: pytest.
     for _ in range(supervisor.RESTARTS + 1):
         assert inside.inside is not None
         inside.mend(inside._generation, RuntimeError("broken"))
-    assert over.is_set()
+    assert over.told
     assert isinstance(scheduler.failure, RuntimeError)
     assert told == [signal.SIGTERM]
 

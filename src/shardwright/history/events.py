@@ -11,6 +11,7 @@
     │   └── Logged                what its run wrote to the log
     ├── Moved                     how many shards a resharding moved
     ├── LeaseMargin               how long our lease had left when it was renewed
+    ├── Backlog                   how the history keeps up
     └── RegistryLost, RegistryBack
 
 A fire is named by its scheduled time in ISO 8601, or by `#n` where somebody asked for it.
@@ -139,6 +140,14 @@ class LeaseMargin(Event):
     """How much was left of our lease when the registry renewed it."""
 
     seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog(Event):
+    """How the history keeps up: how many entries wait, and how many were dropped since we started."""
+
+    waiting: int
+    dropped: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,14 +4,10 @@ A job is a label, a shard or an instance never: there are too many of them.
 """
 
 import re
-from typing import TYPE_CHECKING
 
 from ..errors import MissingExtra
 from . import entries, events
 from .events import Event
-
-if TYPE_CHECKING:
-    from .recorder import Recorder
 
 try:
     from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
@@ -55,13 +51,8 @@ class Metrics:
         self._away = counter("registry_unavailable_seconds", "For how long the registry did not answer.")
         self._up = gauge("registry_up", "Whether the registry answers.")
         self._up.set(1)
-
-    def watch(self, recorder: "Recorder") -> None:
-        """Tell how the history keeps up, too."""
-        waiting = Gauge("shardwright_history_waiting", "Entries not written yet.", registry=self._registry)
-        dropped = Gauge("shardwright_history_dropped", "Entries that were dropped.", registry=self._registry)
-        waiting.set_function(lambda: recorder.waiting)
-        dropped.set_function(lambda: recorder.dropped)
+        self._waiting = gauge("history_waiting", "Entries that are not in the history yet.")
+        self._dropped = gauge("history_dropped", "Entries that were dropped.")
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -86,6 +77,9 @@ class Metrics:
                 self._reshardings.labels(job).inc()
             case events.LeaseMargin(seconds=seconds):
                 self._margin.set(seconds)
+            case events.Backlog(waiting=waiting, dropped=dropped):
+                self._waiting.set(waiting)
+                self._dropped.set(dropped)
             case events.RegistryLost():
                 self._up.set(0)
             case events.RegistryBack(seconds=seconds):

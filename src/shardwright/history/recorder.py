@@ -15,7 +15,7 @@ from datetime import timedelta
 from ..clock import Clock, SystemClock
 from . import entries, retention
 from .engine import HistoryDown, HistoryError
-from .events import Event, Logged
+from .events import Backlog, Event, Logged
 from .ledger import Entry, Key
 from .retention import Retention
 from .store import Store
@@ -43,7 +43,8 @@ class Recorder:
     """A consumer of events that keeps them in a store.
 
     It writes when `batch` entries wait, or the first of them has waited for `every` seconds; at most `most`
-    wait. `turn` does what is due now; the thread that `start` begins calls it, and a test may.
+    wait. `turn` does what is due now; the thread that `start` begins calls it, and a test may. `tell` is
+    told how it keeps up.
     """
 
     def __init__(
@@ -55,9 +56,10 @@ class Recorder:
         most: int = 20_000,
         batch: int = 500,
         every: float = 1.0,
+        tell: Callable[[Event], None] = lambda event: None,
     ) -> None:
         self._store, self._clock, self._keep = store, clock or SystemClock(), keep or Retention()
-        self._most, self._batch, self._every = most, batch, every
+        self._most, self._batch, self._every, self._tell = most, batch, every, tell
         self._waiting: dict[Key, Entry] = {}
         self._logs: deque[Logged] = deque(maxlen=MOST_LOGS)
         self._tickets: deque[_Ticket] = deque()
@@ -122,6 +124,7 @@ class Recorder:
         if self._wait(now) > 0:
             return self._wait(now)
         self._write()
+        self._tell(Backlog(at=self._clock.wall(), waiting=self.waiting, dropped=self.dropped))
         self._tidy()
         return self._wait(self._clock.boot())
 

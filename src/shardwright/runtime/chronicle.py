@@ -113,7 +113,7 @@ class Chronicle:
         self._events = Events()
         self._since: dict[About, datetime] = {}
         """When what runs was begun; written by the threads that run it, each its own."""
-        self._recorder = _recorder(where, clock) if where is not None else None
+        self._recorder = _recorder(where, clock, self._events.publish) if where is not None else None
         for consumer in consumers:
             self._events.subscribe(consumer)
         if self._recorder is not None:
@@ -221,10 +221,10 @@ def _watched(body: Body, begin: Callable[[Shard], None], over: Callable[[capture
     return run_in_loop if inspect.iscoroutinefunction(body) else run
 
 
-def _recorder(where: str | Path, clock: Clock) -> "Recorder":
+def _recorder(where: str | Path, clock: Clock, tell: Callable[[Event], None]) -> "Recorder":
     from ..history.recorder import Recorder
 
-    return Recorder(late_store(where), clock=clock)
+    return Recorder(late_store(where), clock=clock, tell=tell)
 
 
 def _entries(job: str, made: int, item: int, entry: account.Entry, now: datetime) -> Iterator[Entry]:
@@ -302,8 +302,9 @@ def place_of(url: str, asked: str | Path | bool | None) -> str | Path | None:
         return None
     if named := os.environ.get(VARIABLE):
         return named
-    if url.startswith("sqlite:") and (asked or find_spec("sqlalchemy") is not None):
-        return beside(Path("/", parse_url(url).path.lstrip("/")))
+    file = parse_url(url).path.lstrip("/") if url.startswith("sqlite:") else ""
+    if file and (asked or find_spec("sqlalchemy") is not None):
+        return beside(Path("/", file))
     if asked:
         raise JobError("say where the history is, such as history='postgresql://user@host/database'")
     return None

@@ -40,6 +40,7 @@ from ..registry.url import found, parse
 from . import arguments, bodies, identity, parent
 from .bodies import Body
 from .chronicle import Chronicle, place_of
+from .ending import Ending, Handler
 from .fleet import Fleet
 from .job import Job, Make
 from .job_types import COMMAND_LINE, CONTEXT, HTTP, SCRIPT, JobTypes
@@ -104,7 +105,7 @@ class Scheduler:
         self._desk = Desk()
         self._supervisor = Supervisor(self._begin, self._give_up)
         self._line: parent.Line | None = None
-        self._over = threading.Event()
+        self._over = Ending()
         self.failure: Exception | None = None
         """Why the scheduler ended by itself, if it did."""
 
@@ -276,7 +277,7 @@ class Scheduler:
         if process is not None:
             leave(process, seconds)
             self._desk.close()
-        self._over.set()
+        self._over.tell()
 
     def run(self, *, processes: int = 1) -> None:
         """Run until the process is told to end by SIGINT or SIGTERM, then leave in order; told twice, at
@@ -311,26 +312,25 @@ class Scheduler:
 
         def tell(number: int, frame: FrameType | None) -> None:
             told.append((time.monotonic(), number))
-            self._over.set()
+            self._over.tell()
             if told[-1][0] - told[0][0] > TOLD_ONCE:
                 raise KeyboardInterrupt
 
-        before = {number: signal.signal(number, tell) for number in (signal.SIGINT, signal.SIGTERM)}
+        handlers: dict[signal.Signals, Handler] = {signal.SIGINT: tell, signal.SIGTERM: tell}
         if self._line is not None:  # SIGHUP is the parent's to hear, whoever else is told
-            before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda number, frame: None)
-        try:
-            self.start()
-            self._report()
-            if not told:  # else it was told before it began, and nobody will say so again
-                self._over.wait()
-            if told:
-                log.info("told to end by %s: what runs may end first", signal.Signals(told[0][1]).name)
-        finally:
-            self.stop()
-            if self._line is not None:
-                self._line.left()
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            handlers[signal.SIGHUP] = lambda number, frame: None
+        with self._over.hearing(handlers) as wait_until_told:
+            try:
+                self.start()
+                self._report()
+                if not told:  # else it was told before it began, and nobody will say so again
+                    wait_until_told()
+                if told:
+                    log.info("told to end by %s: what runs may end first", signal.Signals(told[0][1]).name)
+            finally:
+                self.stop()
+                if self._line is not None:
+                    self._line.left()
         if self.failure is not None:
             raise self.failure
 
@@ -350,7 +350,7 @@ class Scheduler:
 
         def orphaned() -> None:
             log.warning("the process that looks after this one is gone: what runs may end first")
-            self._over.set()
+            self._over.tell()
 
         threading.Thread(target=join, name="shardwright-joining", daemon=True).start()
         line.on_break(orphaned)
@@ -432,7 +432,7 @@ class Scheduler:
     def _give_up(self, error: Exception) -> None:
         self.failure = error
         atexit.unregister(self.stop)
-        self._over.set()
+        self._over.tell()
 
     def _wait(self, future: "Future[T]", seconds: float, doing: str) -> "T":
         try:
