@@ -88,6 +88,7 @@ def test_however_much_is_logged_the_tape_is_bounded() -> None:
         tape.add("x" * (n % 400))
     tape.add("y" * 1_000_000)
     assert len(tape.text()) < 10_000 + 100
+    assert "yyy" in tape.text()
 
 
 def test_a_record_that_cannot_be_formatted_does_not_stop_the_run(

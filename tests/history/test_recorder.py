@@ -3,6 +3,7 @@
 import gc
 import logging
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,7 +15,7 @@ from sqlalchemy import text
 from shardwright.clock import HandClock
 from shardwright.errors import MissingExtra
 from shardwright.history import open_store, queries
-from shardwright.history.engine import open_engine
+from shardwright.history.engine import HistoryDown, HistoryError, open_engine
 from shardwright.history.events import Logged, Moved
 from shardwright.history.ledger import Entry
 from shardwright.history.recorder import LONGEST_PAUSE, Recorder
@@ -168,6 +169,7 @@ def test_one_entry_that_is_refused_does_not_keep_the_others_from_being_written(
     refused = 0 if store.dialect == "sqlite" else 1
     assert len(dispositions(store)) == 3 - refused
     assert quiet.dropped == refused
+    assert caplog.text.count("the history refuses shard") == refused
 
 
 def test_who_waits_for_entries_is_told_when_they_are_written_and_in_order(
@@ -257,6 +259,28 @@ def test_whatever_the_store_does_what_was_told_is_not_lost(
         assert "a driver is not installed" in caplog.text
         assert recorder.flush()
         assert dispositions(store) == ["RUNNING"]
+
+
+def test_a_history_that_goes_away_while_it_is_found_out_what_it_refuses_drops_nothing(
+    tmp_path: Path, clock: HandClock
+) -> None:
+    answers = deque([HistoryError("refused"), None, HistoryDown("gone")])
+
+    class Failing(Store):
+        def write(self, told: Iterable[Entry], logged: Iterable[Logged] = ()) -> None:
+            answer = answers.popleft() if answers else None
+            if answer is not None:
+                raise answer
+            super().write(told, logged)
+
+    with Failing(f"sqlite:///{tmp_path / 'history.db'}") as store:
+        recorder = Recorder(store, clock=clock, keep=KEEP)
+        for item in range(3):
+            recorder(started(item))
+        assert not recorder.flush()
+        assert (recorder.waiting, recorder.dropped) == (3, 0)
+        assert recorder.flush()
+        assert len(dispositions(store)) == 3
 
 
 def test_the_thread_writes_what_waits_when_it_is_closed(store: Store) -> None:

@@ -76,6 +76,7 @@ def test_a_run_that_was_asked_for_is_never_late(spans: Spans, exporter: InMemory
 def test_a_run_whose_member_died_is_an_error(spans: Spans, exporter: InMemorySpanExporter) -> None:
     spans(events.FailedOver(at=after(9), job="reindex", fire=FIRE, item=3, attempt="a0", by=OTHER))
     assert only(exporter).status.description == f"{OTHER} died"
+    assert "shardwright.late_seconds" not in (only(exporter).attributes or {})
 
 
 def test_what_is_no_run_is_no_span(spans: Spans, exporter: InMemorySpanExporter) -> None:

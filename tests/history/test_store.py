@@ -1,6 +1,5 @@
 """The store: one row for each shard of each fire, whoever tells of it and how often."""
 
-import contextlib
 import errno
 import random
 import sqlite3
@@ -284,8 +283,12 @@ def test_a_folder_that_lets_nobody_make_a_whole_file_is_told_in_a_sentence(
 def test_what_no_database_can_be_asked_is_not_found_or_refused_in_a_sentence(
     store: Store, asked: dict[str, Any]
 ) -> None:
-    with contextlib.suppress(HistoryError):
-        assert queries.history(store, **asked).entries == ()
+    try:
+        found = queries.history(store, **asked).entries
+    except HistoryError as error:
+        assert "cannot be read" in str(error)
+    else:
+        assert found == ()
 
 
 def test_a_file_that_is_no_database_is_refused_in_a_sentence(tmp_path: Path) -> None:

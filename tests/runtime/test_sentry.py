@@ -1,11 +1,13 @@
 """The sentry: somebody alive says what nobody did."""
 
 from collections.abc import Iterable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
 from shardwright import Scheduler
+from shardwright.errors import Unreachable
 from shardwright.registry import Create
 from shardwright.registry.memory import MemoryRegistry
 from shardwright.testing import Cluster
@@ -85,6 +87,31 @@ def test_what_a_process_is_told_anyway_is_not_read(monkeypatch: pytest.MonkeyPat
     assert asked == []
     cluster.advance(minutes=5)
     assert asked == [["/shardwright"]]  # which jobs there are
+
+
+def test_a_fire_whose_account_could_not_be_read_is_looked_at_again(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Cluster()
+    doomed = cluster.start(service("nightly"))
+    cluster.start(service("other"))
+    cluster.advance(minutes=5)
+    cluster.kill(doomed)
+    unanswered = ["for once"]
+    real = MemoryRegistry.read
+
+    def read(registry: MemoryRegistry, paths: Iterable[str], *, fresh: bool = False) -> "Future[Any]":
+        if not fresh or not unanswered:
+            return real(registry, paths, fresh=fresh)
+        unanswered.clear()
+        lost: Future[Any] = Future()
+        lost.set_exception(Unreachable("no answer"))
+        return lost
+
+    monkeypatch.setattr(MemoryRegistry, "read", read)
+    cluster.advance(minutes=15)
+    assert unanswered == []
+    assert [line.partition(":")[0] for line in told(caplog)] == ["nightly"]
 
 
 def test_when_the_sentry_dies_another_takes_its_place(caplog: pytest.LogCaptureFixture) -> None:

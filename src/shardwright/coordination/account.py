@@ -4,7 +4,8 @@ A cursor that moves says in the same commit what it leaves behind: how a run end
 over and why. So no fire is behind a cursor without a word, whoever dies when. Each entry has a number; those
 that the history has are dropped with the next move. Who comes to know a cursor, by writing or reading it,
 tells the history what is in it, once more rather than not at all. Should the history be away for long, the
-oldest entries are summed up in one: of the fires from here to there nobody knows what became of them.
+oldest entries are summed up in one: of the fires from here to there nobody knows what became of them. Runs
+that somebody asked for are then forgotten.
 
 Nothing is kept where this process knows of no history.
 """

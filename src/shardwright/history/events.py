@@ -178,7 +178,7 @@ class Events:
         self._thread: threading.Thread | None = None
         self._closed = False
         self.dropped = 0
-        """How many events were not carried, because too many waited."""
+        """How many events were not carried: too many waited, or it was closed."""
 
     def subscribe(self, consumer: Consumer) -> None:
         with self._news:
@@ -187,6 +187,8 @@ class Events:
     def publish(self, event: Event) -> None:
         with self._news:
             if len(self._waiting) >= self._most or self._closed:
+                if self.dropped == 0 and not self._closed:
+                    log.warning("more than %d events wait: those after them are not told", self._most)
                 self.dropped += 1
                 return
             self._waiting.append(event)

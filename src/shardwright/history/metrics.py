@@ -34,7 +34,6 @@ class Metrics:
         def histogram(name: str, about: str, buckets: tuple[float, ...]) -> Histogram:
             return Histogram(f"shardwright_{name}", about, ["job"], registry=registry, buckets=buckets)
 
-        self._registry = registry
         self._reasons: set[str] = set()
         self._lateness = histogram("lateness_seconds", "From the scheduled time to the start.", _LATENESS)
         self._lengths = histogram("run_seconds", "How long runs took.", _LENGTHS)
@@ -87,9 +86,9 @@ class Metrics:
                 self._up.set(1)
 
     def _started(self, event: events.Started) -> None:
-        entry = entries.of(event)
         if event.source == "trigger":  # a fire of the past, which is late because somebody wants it now
             return
+        entry = entries.of(event)
         if event.number == 1 and entry is not None and entry.late is not None:
             self._lateness.labels(event.job).observe(entry.late)
 

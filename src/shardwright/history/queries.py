@@ -146,21 +146,20 @@ def log(store: Store, key: Key, attempt: str) -> Lines | None:
 def audit(
     store: Store,
     *,
-    target: str | None = None,
+    job: str | None = None,
     begin: datetime | None = None,
     end: datetime | None = None,
     limit: int = 100,
 ) -> list[Note]:
-    """What was asked for, the latest first."""
-    where = [AUDIT.c.target == target] if target is not None else []
+    """What was asked for, all of it or what was about a job, the latest first."""
+    where = [_about(job)] if job is not None else []
     if begin is not None:
         where.append(AUDIT.c.at >= begin)
     if end is not None:
         where.append(AUDIT.c.at < end)
     columns = (AUDIT.c.at, AUDIT.c.who, AUDIT.c.what, AUDIT.c.target, AUDIT.c.detail, AUDIT.c.outcome)
-    question = (
-        select(*columns).where(*where).order_by(AUDIT.c.at.desc(), AUDIT.c.id.desc()).limit(min(limit, MOST))
-    )
+    limit = max(1, min(limit, MOST))
+    question = select(*columns).where(*where).order_by(AUDIT.c.at.desc(), AUDIT.c.id.desc()).limit(limit)
     found = store.reading(lambda connection: connection.execute(question).all())
     return [Note(*row) for row in found]
 
@@ -168,6 +167,17 @@ def audit(
 def _between(table: Table, begin: datetime | None, end: datetime | None) -> list[ColumnElement[bool]]:
     where = [table.c.due >= begin] if begin is not None else []
     return [*where, table.c.due < end] if end is not None else where
+
+
+def _about(job: str) -> ColumnElement[bool]:
+    """Whether a change was about a job: it is named first, or is part of the path of a node."""
+    named, path = f"{job}, ", AUDIT.c.target + "/"
+    return or_(
+        AUDIT.c.target == job,
+        # Not by LIKE, which takes two jobs for one on SQLite where only the case of their names differs.
+        func.substr(AUDIT.c.target, 1, len(named)) == named,
+        func.replace(path, f"/{job}/", "") != path,
+    )
 
 
 def _before(after: str) -> ColumnElement[bool]:

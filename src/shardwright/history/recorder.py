@@ -195,11 +195,10 @@ class Recorder:
     def _is_taken(self, taken: list[Entry], logs: list[Logged]) -> bool:
         """Whether the store has taken them; otherwise they wait for the next time."""
         try:
-            self._store.write(taken, logs)
+            self._write_or_sort_out(taken, logs)
         except HistoryError as error:
-            if isinstance(error, HistoryDown) or not self._is_taken_singly(taken, logs):
-                self._keep_for_later(taken, logs, error)
-                return False
+            self._keep_for_later(taken, logs, error)
+            return False
         except Exception as error:
             # Whatever it is, the thread must outlive it, and what was told must not be lost with it.
             log.exception("the history could not be written")
@@ -207,6 +206,15 @@ class Recorder:
             return False
         self._is_up()
         return True
+
+    def _write_or_sort_out(self, taken: list[Entry], logs: list[Logged]) -> None:
+        try:
+            self._store.write(taken, logs)
+        except HistoryDown:
+            raise
+        except HistoryError:
+            if not self._is_taken_singly(taken, logs):
+                raise
 
     def _is_taken_singly(self, taken: list[Entry], logs: list[Logged]) -> bool:
         """One entry may be at fault, and is dropped. If none at all can be written, the store is."""
@@ -218,11 +226,16 @@ class Recorder:
             for entry in refused:
                 log.error("%s: the history refuses shard %d of %s", *_place(entry))
                 self._drop(entry)
+        for logged in unlogged:
+            what = (logged.job, logged.item, logged.fire)
+            log.error("%s: the history refuses what shard %d of %s has logged", *what)
         return True
 
     def _is_written(self, taken: list[Entry], logs: list[Logged]) -> bool:
         try:
             self._store.write(taken, logs)
+        except HistoryDown:
+            raise  # it refuses nothing: all of it is tried again
         except HistoryError as error:
             log.debug("not written: %s", str(error))
             return False

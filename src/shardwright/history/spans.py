@@ -26,18 +26,19 @@ class Spans:
     def __call__(self, event: Event) -> None:
         match event:
             case events.Ended():
-                span = self._span(event, event.began or event.at)
+                # A fire of the past that somebody wanted now is not late.
+                span = self._span(event, event.began or event.at, late=event.source != "trigger")
                 span.set_attribute("shardwright.outcome", event.outcome)
                 if event.outcome != OK:
                     span.set_status(Status(StatusCode.ERROR, event.failure or event.outcome))
                 span.end(_nanoseconds(event.at))
             case events.FailedOver():
-                span = self._span(event, event.at)
+                span = self._span(event, event.at, late=False)  # when it began is not known here
                 span.set_attribute("shardwright.outcome", ledger.LOST_RUN)
                 span.set_status(Status(StatusCode.ERROR, f"{event.by} died"))
                 span.end(_nanoseconds(event.at))
 
-    def _span(self, event: events.RunEvent, began: datetime) -> Span:
+    def _span(self, event: events.RunEvent, began: datetime, *, late: bool) -> Span:
         fire = ledger.named(event.fire)
         attributes: dict[str, str | int | float] = {
             "shardwright.job": event.job,
@@ -48,9 +49,9 @@ class Spans:
             "shardwright.source": event.source,
             "shardwright.instance": event.by,
         }
-        if not ledger.is_asked(fire):
-            late = (began - ledger.due(fire, began)).total_seconds()
-            attributes["shardwright.late_seconds"] = max(0.0, late)
+        if late and not ledger.is_asked(fire):
+            seconds = (began - ledger.due(fire, began)).total_seconds()
+            attributes["shardwright.late_seconds"] = max(0.0, seconds)
         return self._tracer.start_span(
             f"{event.job} {event.item}",
             kind=SpanKind.INTERNAL,

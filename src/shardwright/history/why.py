@@ -32,8 +32,8 @@ _HOW = {
 
 def ask(store: Store, job: str, at: str | datetime) -> str:
     """Why the fire of a job at a time came to what it did."""
-    found = queries.fire(store, job, at)
-    return why(found, job=job, at=ledger.named(at), before=_before(store, found))
+    found = newest(queries.fire(store, job, at))
+    return why(found, job=job, at=ledger.named(at), before=before(store, found))
 
 
 def why(found: Sequence[Entry], *, job: str, at: str, before: Mapping[int, Entry] | None = None) -> str:
@@ -45,24 +45,34 @@ def why(found: Sequence[Entry], *, job: str, at: str, before: Mapping[int, Entry
             f"{fire}: nothing is known. Either it was not due then, or no member has ever known of it, "
             "or it was too long ago: only the statistics go back that far."
         )
-    newest = max(entry.key.made for entry in found)
-    shards = [entry for entry in found if entry.key.made == newest]
+    shards = newest(found)
     told = {entry.key.item: _shard(entry, (before or {}).get(entry.key.item)) for entry in shards}
     unusual = [f"  {items}: {what}" for items, what in _grouped(told) if what]
     return "\n".join([f"{fire}: {_summary(shards)}", *unusual])
 
 
-def _before(store: Store, found: Sequence[Entry]) -> dict[int, Entry]:
+def newest(found: Sequence[Entry]) -> list[Entry]:
+    """Those shards of a fire that are of the last job of that name that had it."""
+    last = max((entry.key.made for entry in found), default=0)
+    return [entry for entry in found if entry.key.made == last]
+
+
+def before(store: Store, found: Sequence[Entry]) -> dict[int, Entry]:
     """What each late shard ran for right before, as far as that is not long ago."""
     late = {entry.key.item: entry for entry in found if _is_late(entry)}
     if not late:
         return {}
-    due = min(entry.due for entry in late.values())
+    first, last, due = min(late), max(late), min(entry.due for entry in late.values())
     question = (
         select(LEDGER)
-        .where(LEDGER.c.job == found[0].key.job, LEDGER.c.due < due, LEDGER.c.began.is_not(None))
+        .where(
+            LEDGER.c.job == found[0].key.job,
+            LEDGER.c.item.between(first, last),
+            LEDGER.c.due < due,
+            LEDGER.c.began.is_not(None),
+        )
         .order_by(LEDGER.c.due.desc())
-        .limit(2 * len(found) + 20)
+        .limit(2 * (last - first + 1) + 20)
     )
     earlier: dict[int, Entry] = {}
     for row in store.reading(lambda connection: connection.execute(question).mappings().all()):

@@ -21,7 +21,7 @@ def seconds(option: str, given: float) -> float:
     return given
 
 
-def parameter(given: str) -> None:
+def check_parameter(given: str) -> None:
     """Refuse what a run cannot be asked for with."""
     try:
         request.check(given)

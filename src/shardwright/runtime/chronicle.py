@@ -48,6 +48,7 @@ from .bodies import Body
 
 if TYPE_CHECKING:
     from ..history.recorder import Recorder
+    from ..history.store import Store
 
 log = logging.getLogger("shardwright")
 
@@ -113,7 +114,8 @@ class Chronicle:
         self._events = Events()
         self._since: dict[About, datetime] = {}
         """When what runs was begun; written by the threads that run it, each its own."""
-        self._recorder = _recorder(where, clock, self._events.publish) if where is not None else None
+        self._store = late_store(where) if where is not None else None
+        self._recorder = _recorder(self._store, clock, self._events.publish) if self._store else None
         for consumer in consumers:
             self._events.subscribe(consumer)
         if self._recorder is not None:
@@ -136,8 +138,9 @@ class Chronicle:
 
     def close(self, within: float) -> None:
         self._events.close(within)
-        if self._recorder is not None:
+        if self._recorder is not None and self._store is not None:
             self._recorder.close(within)
+            self._store.close()
 
     def publish(self, event: Event) -> None:
         if self.heard:
@@ -167,7 +170,7 @@ class Chronicle:
         self.publish(Moved(at=self._clock.wall(), job=job, shards=shards))
 
     def refused(self, job: str, item: int) -> None:
-        self.publish(StaleRefused(at=self._clock.wall(), job=job, fire="#0", item=item))
+        self.publish(StaleRefused(at=self._clock.wall(), job=job, fire="#0", item=item))  # whichever it was
 
     def lease_margin(self, seconds: float) -> None:
         self.publish(LeaseMargin(at=self._clock.wall(), seconds=seconds))
@@ -221,10 +224,10 @@ def _watched(body: Body, begin: Callable[[Shard], None], over: Callable[[capture
     return run_in_loop if inspect.iscoroutinefunction(body) else run
 
 
-def _recorder(where: str | Path, clock: Clock, tell: Callable[[Event], None]) -> "Recorder":
+def _recorder(store: "Store", clock: Clock, tell: Callable[[Event], None]) -> "Recorder":
     from ..history.recorder import Recorder
 
-    return Recorder(late_store(where), clock=clock, tell=tell)
+    return Recorder(store, clock=clock, tell=tell)
 
 
 def _entries(job: str, made: int, item: int, entry: account.Entry, now: datetime) -> Iterator[Entry]:

@@ -369,7 +369,7 @@ class Scheduler:
     def trigger(self, name: str, *, parameter: str = "", wait: float = 10.0) -> None:
         """Have a job fire now, on all its members: every shard runs once, as soon as it is free. With a
         `parameter` it is those runs' `shard.job_parameter`, instead of the job's; Java members ignore it."""
-        arguments.parameter(parameter)
+        arguments.check_parameter(parameter)
         process = self._running(name)
         doing = f"asking the job {name!r} to fire"
         end = time.monotonic() + wait

@@ -79,6 +79,11 @@ class _Known:
     next: datetime | None
     inspected: float
 
+    def is_seen(self, fire: datetime) -> None:
+        """This fire need not be looked at any more."""
+        schedule = self.config.timetable()
+        self.next = schedule.next(fire) if schedule is not None else None
+
 
 class Sentry(Turns):
     """This process's part in it. `tell` is told of what was missed, with the job's settings; `grace` is for
@@ -137,7 +142,9 @@ class Sentry(Turns):
         """Go on with an answer; without one, at the next round."""
 
         def answered(future: "Future[T]") -> None:
-            if future.exception() is None and not self.left:
+            if future.exception() is not None:
+                self._list_at = 0.0
+            elif not self.left:
                 act(future.result())
 
         asked.add_done_callback(self._heeding(answered))
@@ -204,7 +211,6 @@ class Sentry(Turns):
                 schedule = known.config.timetable()
                 assert schedule is not None
                 fires[name] = due.latest(schedule, until) or known.next
-                known.next = schedule.next(until)
         ours = {name: fire for name, fire in fires.items() if self._ours(name) is not None}
         self._visit(ours, {name: self._members(name) for name in ours})
         there = {self._path(name, "instances"): name for name in fires if name not in ours}
@@ -217,12 +223,15 @@ class Sentry(Turns):
         now = self._registry.clock.boot()
         for name, there in members.items():
             known, alive = self._jobs.get(name), tuple(there or ())
-            if known is not None and (not alive or now >= known.inspected + KNOWN):
-                known.inspected = now
-                self._inspect(name, known.config, fires[name], alive)
+            if known is None:
+                continue
+            if not alive or now >= known.inspected + KNOWN:
+                self._inspect(name, known, fires[name], alive)
+            else:
+                known.is_seen(fires[name])
 
-    def _inspect(self, name: str, config: JobConfig, fire: datetime, alive: tuple[str, ...]) -> None:
-        own = f"{self._registry.namespace}~shardwright/{name}"
+    def _inspect(self, name: str, known: _Known, fire: datetime, alive: tuple[str, ...]) -> None:
+        config, own = known.config, f"{self._registry.namespace}~shardwright/{name}"
         cursors = {f"{own}/cursor/{item}": item for item in range(config.shards)}
         off = {self._path(name, f"sharding/{item}/disabled"): item for item in range(config.shards)}
         noted = f"{own}/watched/gap"
@@ -236,6 +245,8 @@ class Sentry(Turns):
                 {item: claim.read(node.data) for path, item in cursors.items() if (node := nodes[path])},
                 frozenset(item for path, item in off.items() if nodes[path] is not None),
             )
+            known.inspected = self._registry.clock.boot()
+            known.is_seen(fire)
             self._judge(facts, fire)
 
         self._then(self._registry.read([*cursors, *off, noted], fresh=True), found)
