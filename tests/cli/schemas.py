@@ -329,11 +329,6 @@ class Services(Document):
     services: list[Mastery]
 
 
-class Designated(Document):
-    service: str
-    designated: str
-
-
 class Slices(Document):
     name: str
     epoch: int

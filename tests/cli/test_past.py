@@ -4,15 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shardwright.schedule import parse
-from tests.stories.telling import ONCE_A_YEAR, Story
+from tests.stories.telling import A, B, Story
 
 from . import schemas
 from .calling import Calling
 
-#: When the job last fired, by its schedule.
-LAST = list(parse(ONCE_A_YEAR, "UTC").between(datetime.now(UTC) - timedelta(days=800), datetime.now(UTC)))[-1]
-BEFORE = LAST.replace(year=LAST.year - 1)
+#: Two fires of the job one after the other, by its schedule, long ago.
+BEFORE, LAST = datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def test_a_fire_of_the_past_runs_once_more_under_its_own_name(calls: Calling, story: Story) -> None:
@@ -32,6 +30,14 @@ def test_a_stretch_is_shown_first_and_then_run_to_its_end(calls: Calling, story:
     calls("backfill", "reindex", *stretch, "--yes", "--wait", "20")
     ran = sorted((ran.fire, ran.item) for ran in story.ran if ran.fire is not None)
     assert ran == [(fire, item) for fire in (BEFORE, LAST) for item in range(4)]
+
+
+def test_who_does_not_wait_to_the_end_is_told_how_many_runs_are_not_over(calls: Calling) -> None:
+    for server in (A, B):
+        calls("disable", "reindex", "--server", server)
+    stretch = ["--from", BEFORE.isoformat(), "--to", LAST.isoformat()]
+    said = calls.refused("backfill", "reindex", *stretch, "--yes", "--wait", "0.1")
+    assert "4 runs of 'reindex' are not over after 0.1 s, and go on without you" in said
 
 
 @pytest.mark.parametrize(

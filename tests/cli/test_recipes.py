@@ -33,9 +33,10 @@ def test_masters_are_listed_shown_designated_and_sent_away(alone: Calling) -> No
         assert alone.document(schemas.Mastery, "master", "show", ACCOUNT) == service
         assert alone("master", "list").splitlines()[1].split()[:2] == [ACCOUNT, "host:1"]
         said = alone("master", "designate", ACCOUNT, "host:2")
-        assert said == f"host:2 was designated as the master of {ACCOUNT}.\n"
+        assert said == f"host:2 was designated as the master of {ACCOUNT}\n"
         assert second.wait(10)
-        assert alone.document(schemas.Designated, "master", "resign", ACCOUNT, "--yes").designated == "host:1"
+        (done,) = alone.document(schemas.AllDone, "master", "resign", ACCOUNT, "--yes").done
+        assert done.changed == [f"host:1 was designated as the master of {ACCOUNT}"]
         assert first.wait(10)
 
 

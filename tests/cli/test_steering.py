@@ -1,13 +1,10 @@
 """The commands that change something, and those changes that are refused."""
 
 import threading
-from collections.abc import Mapping
 
 import pytest
 
 from shardwright import Scheduler, Shard
-from shardwright.jobs import JobConfig
-from shardwright.ops import settings
 from tests.stories.telling import ONCE_A_YEAR, A, B, Story
 
 from . import schemas
@@ -145,22 +142,6 @@ def test_a_new_secret_is_not_repeated(calls: Calling, story: Story) -> None:
     assert "sesame" in text
 
 
-def test_settings_that_somebody_else_has_changed_meanwhile_are_not_written_over(
-    calls: Calling, story: Story, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spelled = settings.spelled
-
-    def too_late(texts: Mapping[str, str], config: JobConfig) -> dict[str, object]:
-        monkeypatch.undo()
-        calls("config", "set", "reindex", "props.theirs=1")
-        return spelled(texts, config)
-
-    monkeypatch.setattr(settings, "spelled", too_late)
-    said = calls.refused("config", "set", "reindex", "props.ours=1")
-    assert "the settings of the job 'reindex' were changed since they were read; look again" in said
-    assert settings.get(story.operator, "reindex").config.props["theirs"] == "1"
-
-
 @pytest.mark.parametrize("command", ["set", "diff"])
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
@@ -200,7 +181,9 @@ def test_a_process_is_drained_and_let_work_again(calls: Calling, story: Story) -
 def test_who_cannot_be_drained_is_said(calls: Calling, story: Story) -> None:
     assert "is called '10.0.0.9'; there are: 10.0.0.1@-@" in calls.refused("drain", "reindex", "10.0.0.9")
     story.set_server(A, "DISABLED", "reindex")
-    assert "so nothing would run any more" in calls.refused("drain", "reindex", B)
+    assert "so nothing would run any more; start or enable another first" in calls.refused(
+        "drain", "reindex", B
+    )
     assert "--wait goes with draining" in calls.refused(
         "drain", "reindex", B, "--undo", "--wait", "1", code=2
     )

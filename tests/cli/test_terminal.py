@@ -12,6 +12,9 @@ from . import schemas
 from .calling import Calling, shardwright
 from .terminal import CTRL_C, Terminal
 
+#: What is green, cyan and yellow of a job that one of its two servers may not work for.
+COLOURED = ["\x1b[32mOK", "\x1b[32mENABLED", "\x1b[36mleads", "\x1b[33mDISABLED"]
+
 
 def test_on_a_terminal_a_table_is_drawn_in_colour_and_fits(calls: Calling) -> None:
     with Terminal("jobs", "--registry", calls.url, columns=90) as terminal:
@@ -23,6 +26,14 @@ def test_on_a_terminal_a_table_is_drawn_in_colour_and_fits(calls: Calling) -> No
     assert max(map(len, terminal.text.splitlines())) <= 90
 
 
+def test_what_must_not_be_overlooked_has_a_colour_of_its_own(calls: Calling) -> None:
+    calls("disable", "reindex", "--server", B)
+    with Terminal("job", "reindex", "--registry", calls.url, columns=200) as terminal:
+        terminal.expect("leads")
+        assert terminal.end() == 0
+    assert [word for word in COLOURED if word not in terminal.raw] == []
+
+
 def test_who_wants_no_colour_gets_none(calls: Calling) -> None:
     with Terminal("jobs", "--registry", calls.url, env={"NO_COLOR": "1"}) as terminal:
         terminal.expect("reindex")
@@ -32,6 +43,8 @@ def test_who_wants_no_colour_gets_none(calls: Calling) -> None:
 
 def test_off_a_terminal_there_is_no_colour_although_somebody_forces_it(calls: Calling) -> None:
     answer = shardwright("jobs", "--registry", calls.url, env={"FORCE_COLOR": "1"})
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == calls("jobs")
     assert "\x1b" not in answer.out
 
 

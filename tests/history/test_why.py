@@ -5,7 +5,7 @@ import pytest
 from shardwright.history import ledger
 from shardwright.history.ledger import Disposition, Entry
 from shardwright.history.store import Store
-from shardwright.history.why import ask, why
+from shardwright.history.why import ask, before, why
 from shardwright.outcomes import FAILED, OK
 from tests.history.fires import FIRE, ME, OTHER, T, a_key, a_run, a_verdict, after, an_attempt
 
@@ -124,3 +124,14 @@ def test_the_store_is_asked_for_what_was_in_the_way(store: Store) -> None:
     assert "2 shards came out well, 1 late." in answer
     assert f"because the run before, of {after(-60).isoformat()}, went on until" in answer
     assert "nothing is known" in ask(store, "reindex", after(999))
+
+
+def test_the_run_in_the_way_of_one_shard_is_found_among_those_of_many(store: Store) -> None:
+    long = Entry(
+        a_key(99, at=after(-60)), after(-60), (an_attempt("x", ended=100, outcome=OK, at=after(-60)),)
+    )
+    others = [a_run(item, at=after(ago)) for item in range(99) for ago in (-40, -20)]
+    late = a_run(99, late=40)
+    store.write([long, *others, late])
+    assert before(store, [late]) == {99: long}
+    assert before(store, [a_run(99)]) == {}

@@ -75,7 +75,8 @@ def test_an_update_keeps_a_strategy_and_settings_of_ours_that_this_version_does_
 def test_elasticjobs_names_are_taken_too(bureau: Bureau) -> None:
     bureau.job()
     assert bureau.operator.update("j", {"shardingTotalCount": 2}).changed == ("shards: 1 -> 2",)
-    with pytest.raises(OperationError, match="there twice, under both its names"):
+    twice = "there twice, under both its names: shards is shardingTotalCount; give it once"
+    with pytest.raises(OperationError, match=twice):
         bureau.operator.update("j", {"shardingTotalCount": 2, "shards": 3})
 
 

@@ -10,7 +10,6 @@
     screen       how that looks on one
     fires        what the history tells of fires, as it is shown
     seconds      lengths of time, as options take them
-    masking      what is read of jobs, without secrets
     commands/    one file for each command, or for a few that belong together
 
 A command looks and steers by `ops`, and answers by blocks and by one JSON document.

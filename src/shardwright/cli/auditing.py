@@ -3,12 +3,9 @@
 A history that cannot be told hinders no change: that is said on standard error.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import click
 
-from ..errors import OperationError, RegistryError, ShardwrightError
+from ..errors import ShardwrightError
 from ..ops import audit
 from ..ops.audit import Action, Audit
 from ..ops.operator import Operator
@@ -20,18 +17,6 @@ from .call import Call
 def operator(asked: Call, registry: Registry) -> Operator:
     """Somebody who changes things, and whose changes are told."""
     return Operator(registry, audit=_teller(asked))
-
-
-@contextmanager
-def told(asked: Call, registry: Registry, what: str, target: str, detail: str) -> Iterator[None]:
-    """Tell of a change that is made in the block, or of why it is not."""
-    tell, who = _teller(asked), audit.somebody()
-    try:
-        yield
-    except (OperationError, RegistryError, TimeoutError) as error:
-        tell(Action(registry.now(), who, what, target, "", str(error)))
-        raise
-    tell(Action(registry.now(), who, what, target, detail, audit.DONE))
 
 
 def _teller(asked: Call) -> Audit:

@@ -51,9 +51,8 @@ def opened(asked: Call) -> Iterator["Store"]:
         raise MissingExtra(f"{EXTRA}, where the schedulers run too, which keep none without it")
     if where is None:
         raise NoHistory(f"there is no history: {HOW}")
-    if isinstance(where, Path) and not places.is_there(where):
-        raise NoHistory(f"there is no history at {where}: {HOW}")
     try:
+        _check_file(where)
         from ..history.engine import HistoryDown
         from ..history.store import Store
     except ImportError as missing:
@@ -66,16 +65,20 @@ def opened(asked: Call) -> Iterator["Store"]:
         raise Unanswered(str(error)) from error
 
 
+def _check_file(where: str | Path) -> None:
+    """Refuse a file that is not there: before all else, as what opens it takes its time to be loaded."""
+    file = _file(where)
+    if file is not None and not places.is_there(file):
+        raise NoHistory(f"there is no history at {file.absolute()}: {HOW}")
+
+
 def _check_there(where: str | Path) -> None:
-    """Refuse what a store would make if it were opened."""
+    """Refuse a database without tables, which a store would make if it were opened."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from ..history import upgrade
     from ..history.engine import HistoryDown, HistoryError, open_engine, shown
 
-    file = _file(where)
-    if file is not None and not places.is_there(file):
-        raise NoHistory(f"there is no history at {file.absolute()}: {HOW}")
     try:
         engine = open_engine(where)
     except HistoryError as error:
@@ -94,11 +97,11 @@ def _check_there(where: str | Path) -> None:
 
 def _file(where: str | Path) -> Path | None:
     """The file that an address names, if it does."""
+    if isinstance(where, Path):
+        return where
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 
-    if isinstance(where, Path):
-        return where
     try:
         url = make_url(where)
     except (ArgumentError, ValueError):  # it is told in full by who opens it

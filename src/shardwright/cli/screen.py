@@ -9,14 +9,15 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
+from ..outcomes import FAILED, TIMED_OUT
 from .blocks import Block, Facts, Table, Words, lines, printable
 
 #: The colours of the words that say how something is.
 COLOURS = {
-    **dict.fromkeys(("OK", "ENABLED", "connected"), "green"),
+    **dict.fromkeys(("OK", "ENABLED"), "green"),
     **dict.fromkeys(("RUNNING", "leads"), "cyan"),
-    **dict.fromkeys(("DISABLED", "SHARDING_FLAG", "SHARDING", "warning", "draining"), "yellow"),
-    **dict.fromkeys(("CRASHED", "error", "offline"), "red"),
+    **dict.fromkeys(("DISABLED", "SHARDING_FLAG", "draining"), "yellow"),
+    **dict.fromkeys(("CRASHED", "gone", FAILED, TIMED_OUT), "red"),
 }
 
 

@@ -39,7 +39,8 @@ def fires_at_all(sight: Sight) -> Iterator[Finding]:
     try:
         schedule = sight.config.timetable() if sight.config is not None else None
     except CronError as error:
-        yield _trouble(sight, "never fires", settings.NODE, str(error), "it does not fire", "correct it")
+        advice = f"give it another schedule: shardwright config set {sight.name} 'cron=…'"
+        yield _trouble(sight, "never fires", settings.NODE, str(error), "it does not fire", advice)
         return
     if schedule is not None and schedule.next(sight.now) is None:
         # One that was to fire once has done what it was made for.

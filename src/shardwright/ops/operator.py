@@ -4,7 +4,8 @@
     operator.disable("reindex", server="10.0.0.7")
 
 A method looks, plans, and has all of it land in one commit, guarded by what it saw. What is refused raises an
-`OperationError`, and nothing was changed. `Done.changed` says what was; nothing where all was so already.
+`OperationError` that says so; nothing was changed, unless the sentence says that it was or that nobody can
+tell. `Done.changed` says what was; nothing where all was so already.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -15,9 +16,10 @@ from ..coordination import server as coordinated
 from ..coordination import settings as agreed
 from ..errors import OperationError, RegistryError
 from ..jobs import JobConfig
+from ..recipes import candidacy
 from ..registry import Landed, Put, Registry, Unknown
 from . import audit as audits
-from . import doctor, looking, past, removal, servers, settings, steering
+from . import doctor, looking, masters, past, removal, servers, settings, steering
 from .audit import Action, Audit
 from .looking import Sight
 from .steering import Plan
@@ -130,6 +132,26 @@ class Operator:
         return self._change(
             "undrain", target, lambda: steering.undrain(looking.at(self.registry, job), instance)
         )
+
+    # -- masters of services ------------------------------------------------------------------------
+
+    def designate(self, service: str, address: str, *, root: str = candidacy.ROOT) -> Done:
+        """Have another candidate be the master of `<service>:<version>`: it takes over at once."""
+
+        def make() -> Plan:
+            masters.designate(self.registry, service, address, root=root)
+            return Plan(changed=(_designated(service, address),))
+
+        return self._change("designate", service, make)
+
+    def resign(self, service: str, *, root: str = candidacy.ROOT) -> Done:
+        """Have the master of `<service>:<version>` step down for another candidate."""
+
+        def make() -> Plan:
+            heir = masters.resign(self.registry, service, root=root)
+            return Plan(changed=(_designated(service, heir),))
+
+        return self._change("resign", service, make)
 
     # -- mending ------------------------------------------------------------------------------------
 
@@ -256,6 +278,10 @@ def _named(job: str | None, what: str) -> str:
     if job is None:
         raise OperationError(f"name {what}")
     return job
+
+
+def _designated(service: str, address: str) -> str:
+    return f"{address} was designated as the master of {service}"
 
 
 def _target(job: str | None, **others: str | int | None) -> str:

@@ -75,9 +75,13 @@ def after(before: JobConfig, changes: Mapping[str, object]) -> JobConfig:
     stays as it is."""
     if not changes:
         raise OperationError(f"job {before.name!r}: there is nothing to change; name a setting and its value")
+    twice = [name for name in changes if _NAMES.get(name, name) != name and _NAMES[name] in changes]
+    if twice:
+        both = ", ".join(f"{_NAMES[name]} is {name}" for name in twice)
+        raise OperationError(
+            f"job {before.name!r}: a setting is there twice, under both its names: {both}; give it once"
+        )
     named = {_NAMES.get(name, name): value for name, value in changes.items()}
-    if len(named) < len(changes):
-        raise OperationError(f"job {before.name!r}: a setting is there twice, under both its names")
     if named.get("name", before.name) != before.name:
         raise OperationError(
             f"job {before.name!r}: a job's name does not change; remove it and declare one with the new name"

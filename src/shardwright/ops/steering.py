@@ -174,7 +174,8 @@ def drain(sight: Sight, who: str) -> Plan:
         )
     if sight.settings.static_sharding:
         raise OperationError(
-            f"job {sight.name!r}: static_sharding leaves shards where they are, so {who!r} would keep its own"
+            f"job {sight.name!r}: static_sharding leaves shards where they are, "
+            f"so {who!r} would keep its own; shut it down instead"
         )
     if leader.is_java(sight.view()):
         raise OperationError(
@@ -183,7 +184,8 @@ def drain(sight: Sight, who: str) -> Plan:
         )
     if not [each for each in server.workers(sight.view()) if each != who]:
         raise OperationError(
-            f"job {sight.name!r}: nobody but {who!r} may work, so nothing would run any more"
+            f"job {sight.name!r}: nobody but {who!r} may work, so nothing would run any more; "
+            "start or enable another first"
         )
     if f"draining/{who}" in sight.own:
         return Plan()

@@ -215,17 +215,10 @@ def _count_table(found: Iterable["Count"]) -> Table:
 def _audit(context: click.Context, store: "Store", wanted: Wanted) -> None:
     from ...history import queries
 
-    most = wanted.limit if wanted.job is None else MOST
-    notes = queries.audit(store, begin=wanted.begin, end=wanted.end, limit=most)
-    found = [each for each in notes if wanted.job is None or _concerns(each, wanted.job)][: wanted.limit]
+    found = queries.audit(store, job=wanted.job, begin=wanted.begin, end=wanted.end, limit=wanted.limit)
     if wanted.job is not None and not found:
         check_known(call(context), store, wanted.job)
     call(context).show({"changes": list(map(_note, found))}, lambda: [_note_table(found)])
-
-
-def _concerns(note: "Note", job: str) -> bool:
-    """Whether a change was about a job: it is named first, or is part of the path of a node."""
-    return note.target.partition(", ")[0] == job or job in note.target.split("/")[1:]
 
 
 def _note(each: "Note") -> dict[str, Any]:

@@ -6,7 +6,6 @@ import click
 
 from ...ops import jobs
 from ...ops.jobs import Brief, Detail, Member
-from .. import masking
 from ..blocks import NONE, Block, Facts, Table, Words, said
 from ..call import About, call, examples
 from ..completion import job_names
@@ -24,7 +23,7 @@ def jobs_command(context: click.Context) -> None:
     be shared out. Otherwise OK.
     """
     with call(context).registry() as registry:
-        found = masking.briefs(jobs.listing(registry))
+        found = jobs.listing(registry)
     call(context).show({"jobs": [each.as_json() for each in found]}, lambda: [job_table(found)])
 
 
@@ -34,7 +33,7 @@ def jobs_command(context: click.Context) -> None:
 def job_command(context: click.Context, name: str) -> None:
     """Show one job: its members, servers, shards and settings."""
     with call(context).registry() as registry:
-        detail = masking.detail(jobs.detail(registry, name))
+        detail = jobs.detail(registry, name)
     call(context).show(detail.as_json(), lambda: _blocks(detail))
 
 

@@ -4,12 +4,13 @@ from collections.abc import Iterable
 
 import click
 
-from ...ops import masters, mastery
-from ...ops.mastery import Mastery
+from ...ops import masters
+from ...ops.masters import Mastery
 from ...recipes.candidacy import ROOT
-from ..auditing import told
-from ..blocks import Table, Words, said
+from ..auditing import operator
+from ..blocks import Table, said
 from ..call import About, Changing, call, examples
+from ..doing import show_done
 
 BELOW = click.option("--root", default=ROOT, show_default=True, help="The node that everything stands below.")
 SERVICE = click.argument("service", metavar="SERVICE:VERSION")
@@ -26,7 +27,7 @@ def master_command() -> None:
 def list_(context: click.Context, root: str) -> None:
     """List the services, their masters, and who would be."""
     with call(context).registry() as registry:
-        found = mastery.listing(registry, root=root)
+        found = masters.listing(registry, root=root)
     call(context).show({"services": [each.as_json() for each in found]}, lambda: [_table(found)])
 
 
@@ -37,7 +38,7 @@ def list_(context: click.Context, root: str) -> None:
 def show(context: click.Context, service: str, root: str) -> None:
     """Show the master of one service, and who would be."""
     with call(context).registry() as registry:
-        found = mastery.show(registry, service, root=root)
+        found = masters.show(registry, service, root=root)
     call(context).show(found.as_json(), lambda: [_table([found])])
 
 
@@ -52,13 +53,9 @@ def show(context: click.Context, service: str, root: str) -> None:
 @click.pass_context
 def designate(context: click.Context, service: str, address: str, root: str) -> None:
     """Have another candidate be the master: it takes over at once."""
-    detail = f"{address} is to be the master"
-    with (
-        call(context).registry() as registry,
-        told(call(context), registry, "designate", service, detail),
-    ):
-        masters.designate(registry, service, address, root=root)
-    _show_designated(context, service, address)
+    with call(context).registry() as registry:
+        done = operator(call(context), registry).designate(service, address, root=root)
+    show_done(context, done)
 
 
 @master_command.command(
@@ -70,16 +67,10 @@ def designate(context: click.Context, service: str, address: str, root: str) -> 
 def resign(context: click.Context, service: str, root: str) -> None:
     """Have the master step down for another candidate."""
     with call(context).registry() as registry:
-        found = mastery.show(registry, service, root=root)
+        found = masters.show(registry, service, root=root)
         call(context).ask(f"Have {found.master or 'nobody'} be the master of {service} no longer?")
-        with told(call(context), registry, "resign", service, f"{found.master} is to step down"):
-            heir = mastery.resign(registry, service, root=root)
-    _show_designated(context, service, heir)
-
-
-def _show_designated(context: click.Context, service: str, address: str) -> None:
-    words = f"{address} was designated as the master of {service}."
-    call(context).show({"service": service, "designated": address}, lambda: [Words(words)])
+        done = operator(call(context), registry).resign(service, root=root)
+    show_done(context, done)
 
 
 def _table(found: Iterable[Mastery]) -> Table:

@@ -9,6 +9,7 @@ from ... import schedule, zones
 from ...clock import SystemClock
 from ...cron import Dst
 from ...errors import CronError, MissingExtra
+from ...ops.jobs import next_fires
 from ...schedule import Caution, Schedule
 from ..blocks import Block, Table, Words
 from ..call import FAILED, Call, Command, call, examples
@@ -53,7 +54,7 @@ def next_command(
     start = moment(after, "--after") if after is not None else SystemClock().wall()
     if start.year > LAST_YEAR:
         raise click.BadParameter(f"there is no calendar after {LAST_YEAR}", param_hint="--after")
-    fires = [fire.astimezone(zone) for fire in _fires(read, start, count)]
+    fires = [fire.astimezone(zone) for fire in next_fires(read, start, count)]
     cautions = schedule.lint(read, after=start)
     _show(call(context), read, zones.name(zone), fires, cautions)
     if not fires:
@@ -64,13 +65,6 @@ def _for_a_shell(expression: str, error: str) -> str:
     """What is wrong, with the remedy as it is typed here."""
     what, unix, _ = error.partition("For a UNIX line: ")
     return f"{what}{unix}shardwright next 'crontab {expression}'" if unix else error
-
-
-def _fires(read: Schedule, after: datetime, count: int) -> Iterator[datetime]:
-    at: datetime | None = after
-    while count and at is not None and (at := read.next(at)) is not None:
-        yield at
-        count -= 1
 
 
 def _in_words(read: Schedule) -> str | None:

@@ -109,7 +109,8 @@ def _wait(registry: Registry, name: str, seconds: float) -> None:
         while left.waiting or left.running:
             if time.monotonic() > deadline:
                 raise OperationError(
-                    f"{left.waiting} runs of {name!r} wait after {seconds:g} s, and go on without you"
+                    f"{left.waiting + left.running} runs of {name!r} are not over after {seconds:g} s, "
+                    "and go on without you"
                 )
             time.sleep(GLANCE)
             left = past.left(registry, name)

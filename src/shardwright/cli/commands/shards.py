@@ -6,7 +6,6 @@ import click
 
 from ...ops import shards
 from ...ops.shards import Item
-from .. import masking
 from ..blocks import Table, said
 from ..call import About, call, examples
 from ..completion import job_names
@@ -18,7 +17,7 @@ from ..completion import job_names
 def shards_command(context: click.Context, name: str) -> None:
     """Show who owns and who runs the shards of a job."""
     with call(context).registry() as registry:
-        found = masking.items(shards.of(registry, name))
+        found = shards.of(registry, name)
     document = {"job": name, "shards": [each.as_json() for each in found]}
     call(context).show(document, lambda: [shard_table(found)])
 

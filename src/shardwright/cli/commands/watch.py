@@ -15,7 +15,7 @@ from ...ops.shards import Item
 from ...ops.statistics import Statistics
 from ...registry import Registry
 from ...registry.url import parse
-from .. import masking, screen
+from .. import screen
 from ..blocks import Block, Words, said
 from ..call import About, call, examples, is_terminal
 from ..completion import job_names
@@ -78,8 +78,8 @@ def _look(registry: Registry, place: str, names: tuple[str, ...]) -> Frame:
         place,
         registry.now(),
         statistics.seen(sights),
-        masking.briefs(jobs.seen(shown)),
-        {sight.name: masking.items(shards.seen(sight)) for sight in shown},
+        jobs.seen(shown),
+        {sight.name: shards.seen(sight) for sight in shown},
     )
 
 

@@ -123,11 +123,9 @@ def _last(store: "Store", job: str) -> str | None:
 
 def _found(store: "Store", job: str, fire: str) -> list[Entry]:
     """All shards of a fire, of the last job of that name that had it."""
-    from ...history import queries
+    from ...history import queries, why
 
-    found = queries.fire(store, job, fire)
-    newest = max((entry.key.made for entry in found), default=0)
-    return [entry for entry in found if entry.key.made == newest]
+    return why.newest(queries.fire(store, job, fire))
 
 
 def _chosen(found: Sequence[Entry], shard: int | None) -> list[Entry]:
@@ -143,18 +141,7 @@ def _words(store: "Store", job: str, fire: str | None, chosen: Sequence[Entry]) 
 
     if fire is None:
         return f"{job}: nothing is known of any fire of it yet."
-    if len(chosen) == 1:
-        return why.why(chosen, job=job, at=fire, before=_before(store, chosen[0]))
-    return why.ask(store, job, fire)
-
-
-def _before(store: "Store", entry: Entry) -> dict[int, Entry]:
-    """What the shard ran for right before, which may have been in the way."""
-    from ...history import queries
-
-    earlier = queries.history(store, job=entry.key.job, item=entry.key.item, end=entry.due, limit=20).entries
-    ran = [each for each in earlier if each.began is not None]
-    return {entry.key.item: ran[0]} if ran else {}
+    return why.why(chosen, job=job, at=fire, before=why.before(store, chosen))
 
 
 def _timetable(asked: Call, job: str, fire: str | None) -> Timetable | None:
