@@ -77,6 +77,7 @@ class Server:
             "dataDir": self.directory,
             "tickTime": tick,
             "minSessionTimeout": min_session,
+            "maxSessionTimeout": 60_000,
             "maxClientCnxns": 0,
             "admin.enableServer": "false",
             "4lw.commands.whitelist": "*",

@@ -20,14 +20,15 @@ from tests.zookeeper_server import Server
 pytestmark = pytest.mark.zookeeper
 
 #: A session that ends soon, and one that outlasts whatever a busy machine does to it.
-SESSION, LONG = 1.0, 30.0
+SESSION, LONG = 1.0, 60.0
 
 
 class Client:
     """Stock kazoo that remembers the states it has been through, for a test to wait for."""
 
     def __init__(self, hosts: str, session: float) -> None:
-        self.kazoo = KazooClient(hosts, timeout=session)
+        # A session must not end because the client has got used to waiting.
+        self.kazoo = KazooClient(hosts, timeout=session, connection_retry={"max_tries": -1, "max_delay": 0.5})
         self._states: queue.Queue[str] = queue.Queue()
         self.kazoo.add_listener(self._states.put)
 
