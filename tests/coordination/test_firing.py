@@ -293,6 +293,12 @@ def test_a_run_that_was_asked_for_with_a_parameter_has_it_although_the_answer_wa
     assert [each.parameter for each in starts([*unheard.decide(unheard_of)])] == ["page 7"]
 
 
+def test_what_was_asked_of_one_shard_while_all_were_asked_has_the_parameter_of_that() -> None:
+    view = a_view({**LED, **owned(A, A), "~owed/0": "1 mine", f"trigger/{A}": "all"}, cursors={0: cursor()})
+    assert view.tree.node(f"trigger/{A}").made == 1
+    assert request.parameter(view, 0, A) == "mine"
+
+
 def test_a_shard_that_moves_takes_the_parameter_along() -> None:
     view = a_view(
         {**LED, **owned(A, A), "~owed/0": "7 a b", f"trigger/{A}": "c"}, cursors={0: cursor(), 1: cursor()}

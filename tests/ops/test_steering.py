@@ -115,6 +115,17 @@ def test_single_shards_are_asked_for_by_a_request_that_is_later_than_the_last_an
     assert data(any_bureau.everything()) == data(after)
 
 
+def test_the_parameter_of_one_shard_is_not_lost_to_a_request_for_all_that_still_waits(
+    any_bureau: Bureau,
+) -> None:
+    any_bureau.of(PY, shards=2, owners={0: PY, 1: PY})
+    any_bureau.cursor(1, Cursor(asked=2))
+    any_bureau.operator.trigger("j")
+    waits = any_bureau.everything()[any_bureau.path(f"trigger/{PY}")].made
+    any_bureau.operator.trigger("j", shards=[1], parameter="page 7")
+    assert any_bureau.everything()[any_bureau.path("~owed/1")].data == f"{waits} page 7"
+
+
 # Having instances stop
 
 

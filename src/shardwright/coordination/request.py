@@ -44,7 +44,7 @@ def owed(view: View, item: int, who: str) -> int:
 def parameter(view: View, item: int, who: str) -> str:
     """What the shard is to run with for that request instead of the job's parameter; empty for nothing."""
     left, told = _left(view, item)
-    return view.tree.get(node(who)) or "" if number(view, who) >= left else told
+    return view.tree.get(node(who)) or "" if number(view, who) > left else told
 
 
 def _left(view: View, item: int) -> tuple[int, str]:

@@ -86,9 +86,12 @@ def _ask_for(sight: Sight, item: int, parameter: str) -> Plan:
         raise OperationError(f"job {sight.name!r}: shard {item} belongs to {_unable(owner)}")
     if execution.disabled_node(item) in sight.job:
         raise OperationError(f"job {sight.name!r}: shard {item} is disabled; enable it first")
-    # A request is known by a commit's number: later than the last that was answered, before any to come.
-    cursor = sight.cursors.get(item)
+    # A request is known by a commit's number: later than the last that was answered, not before one that
+    # still waits, before any to come.
+    cursor, waits = sight.cursors.get(item), request.node(owner)
     number = cursor.written if cursor is not None else sight.job.node(sharding.owner_node(item)).written
+    if waits in sight.job:
+        number = max(number, sight.job.node(waits).made)
     asked = request.text(number, parameter)
     guard = (
         Require(sight.at(f"~~cursor/{item}"), cursor.version) if cursor is not None else still_there(sight)
