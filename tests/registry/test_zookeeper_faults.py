@@ -124,6 +124,21 @@ def test_a_session_outlives_an_outage_longer_than_its_time_out(zookeeper_server:
     registry.close()
 
 
+def test_a_session_outlives_a_server_that_takes_the_connection_and_never_answers(zookeeper: Server) -> None:
+    with Proxy(zookeeper.hosts) as proxy:
+        registry = open_at(f"zookeeper://{proxy.hosts}/contract?session_timeout=6s")
+        told = states_of(registry)
+        before = registry.session()
+        silent = proxy.eat_request("connect", cut=False)
+        proxy.eat_request("multi")
+        assert isinstance(registry.wait(registry.commit(Create(ROOT))), Unknown)
+        silent.wait()
+        registry.wait_for(lambda: told[-1:] == [State.CONNECTED])
+        assert told == [State.SUSPENDED, State.CONNECTED]
+        assert registry.session() is before
+        registry.close()
+
+
 def test_the_leader_of_three_servers_is_killed_and_the_session_goes_on(ensemble: Ensemble) -> None:
     registry = open_at(url(ensemble.hosts))
     before = registry.session()

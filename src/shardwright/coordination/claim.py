@@ -21,7 +21,7 @@ from . import account, execution, group, instance, milestone, timekeeping
 from .step import Claim, Create, Forbid, Look, Put, Require, Reread, Saved, Start, Step, Write, do, portions
 from .view import Source, View, once
 
-#: Cursors up to this length are taken apart once; longer ones have a checkpoint that nobody wants to keep.
+#: Cursors up to this length are taken apart once; of longer ones, with checkpoints, fewer are kept.
 _SHORT = 2048
 
 #: Why a run that was cut short is the end of its fire.
@@ -98,7 +98,7 @@ def node(item: int) -> str:
 
 def read(text: str) -> Cursor:
     """A cursor from its text. One that makes no sense says nothing: the shard starts anew."""
-    return _read_again(text) if len(text) < _SHORT else _read(text)
+    return _read_short(text) if len(text) < _SHORT else _read_long(text)
 
 
 def _read(text: str) -> Cursor:
@@ -123,7 +123,8 @@ def _read(text: str) -> Cursor:
         return Cursor()
 
 
-_read_again = lru_cache(maxsize=20_000)(_read)
+_read_short = lru_cache(maxsize=20_000)(_read)
+_read_long = lru_cache(maxsize=100)(_read)
 
 
 def _tenure(
