@@ -35,7 +35,7 @@ soak: ## real processes under real faults, five times in a row (TIMES=50)
 	@scripts/setup python zookeeper compiler
 	for time in $$(seq $(or $(TIMES),5)); do $(BIN)/pytest -q -n auto --dist loadfile tests/acceptance || exit 1; done
 
-interop: ## jobs shared with real Java members, built on the way (ARGS="-k trigger" chooses some)
+interop: ## jobs shared with real Java members, built on the way (VERSIONS="3.0.4 3.0.1" ARGS="-k trigger")
 	@scripts/setup python zookeeper
 	@scripts/interop
 	$(BIN)/pytest -n auto -m interop tests/interop $(ARGS)

@@ -3,6 +3,9 @@
 from collections import Counter
 from datetime import timedelta
 
+import pytest
+
+from shardwright import Listener
 from shardwright.registry import Create
 from shardwright.runtime.scheduler import Scheduler
 from shardwright.shard import Shard
@@ -126,6 +129,23 @@ def test_a_clock_that_is_set_ahead_past_a_fire_makes_it_run_then_and_not_hours_l
     cluster.clock.set_wall(cluster.now + timedelta(hours=2))
     cluster.advance(seconds=10)
     assert [str(run.fire_time) for run in replica.runs] == ["2030-01-01 02:00:00+00:00"]
+
+
+@pytest.mark.parametrize("listeners", [[], [Listener()]], ids=["", "with a listener"])
+def test_what_was_claimed_when_the_clock_is_set_back_runs_then_and_not_an_hour_later(
+    listeners: list[Listener],
+) -> None:
+    """A claim is made a moment ahead of its fire, and the clock is set while its answer is on the way."""
+    cluster = Cluster()
+    scheduler = Scheduler("memory://")
+    scheduler.add(lambda: None, "minutely", cron="0 * * * * ?", time_zone="UTC", listeners=listeners)
+    replica = cluster.start(scheduler)
+    cluster.advance(seconds=58.9)
+    replica.registry.delay(answers=0.3)
+    cluster.advance(seconds=0.2)
+    cluster.clock.set_wall(cluster.now - timedelta(hours=1))
+    cluster.advance(seconds=1.5)
+    assert [str(run.fire_time) for run in replica.runs] == ["2030-01-01 00:01:00+00:00"]
 
 
 def test_a_checkpoint_that_is_too_large_fails_the_run_that_leaves_it_and_nothing_else() -> None:

@@ -2,25 +2,29 @@
 
 import contextlib
 import json
+import os
 import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from shardwright.coordination import instance
+from shardwright.ops.operator import Operator
+from shardwright.registry import connect
 from tests.faults.processes import ROOT, Process
 from tests.zookeeper_server import JVM, Server
 
 from .story import Story, by_fire
 
-JAR = ROOT / "build" / "java-peer" / "java-peer.jar"
-JAVA = ("java", *JVM, "-jar", str(JAR))
+#: The versions of ElasticJob to share jobs with.
+VERSIONS = os.environ.get("VERSIONS", "3.0.4 3.0.3").split()
+
 PYTHON = (sys.executable, "-X", "faulthandler", "-m", "tests.interop.python_peer")
 
 #: How long anything may take that must come, on a machine as busy as you like.
@@ -29,12 +33,22 @@ PATIENCE = 60.0
 #: After how many seconds somebody was overseen.
 OVERSEEN = 15.0
 
+NAME = "shared"
 NECESSARY, PROCESSING = "leader/sharding/necessary", "leader/sharding/processing"
 
 
-def missing() -> str | None:
+#: What our members say their address is. All processes of a test share a machine, and ElasticJob disables
+#: and shuts down by address; that of the Java members is the machine's own.
+OURS = "10.20.30.40"
+
+
+def jar(version: str) -> Path:
+    return ROOT / "build" / "java-peer" / version / "java-peer.jar"
+
+
+def missing(version: str) -> str | None:
     """Why there can be no Java member and how to get one, in one line; None if there can."""
-    return None if JAR.exists() else "no Java member: `make interop` builds it"
+    return None if jar(version).exists() else f"no Java member of {version}: `make interop` builds it"
 
 
 class Peer(Process):
@@ -49,24 +63,31 @@ class Peer(Process):
 class Job:
     """One job, in a namespace of its own on a shared server."""
 
-    def __init__(self, server: Server, folder: Path, namespace: str) -> None:
+    def __init__(self, server: Server, folder: Path, namespace: str, version: str, digest: str = "") -> None:
         self.story = Story(folder / "events")
         self.cron: str | None = None
         self.shards = 1
         self.failover = False
         # ElasticJob makes a missed fire good one period late, which looks like a fire that ran twice.
         self.misfire = False
+        self.strategy: str | None = None
+        self.parameters: str | None = None
+        self.static = False
+        self.once = False
         self._server = server
+        self._jar = jar(version)
+        self._digest = digest
         self._folder = folder
         self._namespace = namespace
         self._peers: list[Peer] = []
-        self._client = KazooClient(server.hosts)
+        self._client = KazooClient(server.hosts, auth_data={("digest", digest)} if digest else None)
 
     # Members
 
     def java(self, who: str = "java", *, length: float = 0.1, session: float = 10.0, hosts: str = "") -> Peer:
         """A Java member whose runs take so many seconds, when it has joined."""
-        peer = self._start(JAVA, who, length, session, hosts)
+        java = ("java", *JVM, "-cp", str(self._jar), "shardwright.peer.Peer")
+        peer = self._start(java, who, length, session, hosts)
         self.until(lambda: self.story.told("joined", who))
         return peer
 
@@ -76,27 +97,64 @@ class Job:
         """A Python one."""
         return self._start(PYTHON, who, length, session, hosts)
 
+    def members(self, first: str, *, length: float = 0.1, session: float = 10.0) -> dict[str, Peer]:
+        """A Java member and a Python one; whoever comes first leads."""
+        start = {"java": self.java, "python": self.python}
+        inorder = sorted(start, key=lambda who: who != first)
+        peers = {who: start[who](length=length, session=session) for who in inorder}
+        self.until_shared_out(self.shards, *peers.values())
+        assert self.leader() == self.id_of(peers[first])
+        return peers
+
+    def console(self) -> "Console":
+        """ElasticJob's operations API, in a process of its own."""
+        command = ("java", *JVM, "-cp", str(self._jar), "shardwright.peer.Console")
+        peer = Peer(command, self._settings("console", 0.0, 10.0, ""), self._folder / "console.log")
+        self._peers.append(peer)
+        self.until(lambda: self.story.told("joined", "console"))
+        return Console(self, peer)
+
+    @contextlib.contextmanager
+    def operator(self) -> Iterator[Operator]:
+        """Ours."""
+        registry = connect(self.url())
+        try:
+            yield Operator(registry)
+        finally:
+            registry.close()
+
+    def url(self) -> str:
+        who = f"{self._digest}@" if self._digest else ""
+        return f"zookeeper://{who}{self._server.hosts}/{self._namespace}"
+
     def _start(self, command: Sequence[str], who: str, length: float, session: float, hosts: str) -> Peer:
-        settings = {
+        peer = Peer(command, self._settings(who, length, session, hosts), self._folder / f"{who}.log")
+        self._peers.append(peer)
+        self.until(lambda: self.id_of(peer) is not None and self.leader() is not None)
+        return peer
+
+    def _settings(self, who: str, length: float, session: float, hosts: str) -> dict[str, object]:
+        return {
             "hosts": hosts or self._server.hosts,
             "namespace": self._namespace,
             "session": int(session * 1000),
-            "job": "shared",
+            "digest": self._digest or None,
+            "address": OURS,
+            "job": NAME,
             "cron": self.cron,
             "shards": self.shards,
             "failover": self.failover,
             "monitor": True,
             "misfire": self.misfire,
             "overwrite": False,
-            "strategy": None,
+            "strategy": self.strategy,
+            "parameters": self.parameters,
+            "staticSharding": self.static,
+            "once": self.once,
             "length": int(length * 1000),
             "events": str(self.story.path),
             "who": who,
         }
-        peer = Peer(command, settings, self._folder / f"{who}.log")
-        self._peers.append(peer)
-        self.until(lambda: self.id_of(peer) is not None and self.leader() is not None)
-        return peer
 
     def id_of(self, peer: Peer) -> str | None:
         """What a member is called in the tree now: `<address>@-@<pid>`, and a random part if it is Python."""
@@ -142,6 +200,14 @@ class Job:
     def flagged(self) -> bool:
         return bool(self.made(NECESSARY) or self.made(PROCESSING))
 
+    def flag(self) -> None:
+        """Have the leader share out anew."""
+        self._client.ensure_path(self._path(NECESSARY))
+
+    def delete(self, path: str) -> None:
+        with contextlib.suppress(NoNodeError):
+            self._client.delete(self._path(path))
+
     def change(self, **settings: object) -> None:
         """Write other settings, as a console does."""
         text = self.get("config") or ""
@@ -182,7 +248,7 @@ class Job:
             leader = self.leader()
             java_leads = leader is not None and not instance.is_python(leader)
             if java_leads and time.monotonic() > asked_at and not self.flagged():
-                self._client.ensure_path(self._path(NECESSARY))
+                self.flag()
                 asked_at = time.monotonic() + OVERSEEN
             return shared_out()
 
@@ -224,4 +290,19 @@ class Job:
             yield from self._dump(f"{path}/{name}".lstrip("/"))
 
     def _path(self, path: str) -> str:
-        return f"/{self._namespace}/shared/{path}".rstrip("/")
+        return f"/{self._namespace}/{NAME}/{path}".rstrip("/")
+
+
+class Console:
+    """What ElasticJob's operations API does and says, by a line for each."""
+
+    def __init__(self, job: Job, peer: Peer) -> None:
+        self._job = job
+        self._peer = peer
+        self._asked = 0
+
+    def __call__(self, line: str) -> Any:
+        self._peer.tell(line)
+        self._asked += 1
+        self._job.until(lambda: len(self._job.story.answers()) >= self._asked)
+        return self._job.story.answers()[-1]

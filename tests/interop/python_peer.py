@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from shardwright import Scheduler, Shard
+from shardwright import Fire, Listener, Scheduler, Shard
 
 #: How often a run looks whether it is to stop, in seconds.
 STEP = 0.01
@@ -28,15 +28,31 @@ class Events:
         os.write(self._file, (json.dumps(told) + "\n").encode())
 
 
+class Recording(Listener):
+    """Tells when all shards of a fire have begun, and when all have ended."""
+
+    timeout = 20.0
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def started(self, fire: Fire) -> None:
+        self._events.add("all started")
+
+    def completed(self, fire: Fire) -> None:
+        self._events.add("all completed")
+
+
 def main(settings: dict[str, Any]) -> None:
     events = Events(settings["events"], settings["who"])
-    session = settings["session"]
+    who = f"{settings['digest']}@" if settings["digest"] else ""
+    place = f"{settings['hosts']}/{settings['namespace']}"
     scheduler = Scheduler(
-        f"zookeeper://{settings['hosts']}/{settings['namespace']}?session_timeout={session}ms"
+        f"zookeeper://{who}{place}?session_timeout={settings['session']}ms", address=settings["address"]
     )
 
     def run(shard: Shard) -> None:
-        told = {"item": shard.item, "total": shard.total}
+        told = {"item": shard.item, "total": shard.total, "parameter": shard.parameter}
         fire = shard.fire_time.timestamp() * 1000 if shard.fire_time is not None else None
         events.add("start", **told, token=shard.token, fire=fire, source=shard.source)
         end = time.monotonic() + settings["length"] / 1000
@@ -55,6 +71,9 @@ def main(settings: dict[str, Any]) -> None:
         misfire=settings["misfire"],
         overwrite=settings["overwrite"],
         strategy=settings["strategy"] or "AVG_ALLOCATION",
+        item_parameters=settings["parameters"] or {},
+        static_sharding=settings["staticSharding"],
+        listeners=[Recording(events)] if settings["once"] else [],
     )
     threading.Thread(target=obey, args=(scheduler, settings["job"]), daemon=True).start()
     scheduler.run()

@@ -24,6 +24,7 @@ class Run:
     """The fire it is of; only Python members tell."""
     source: str = ""
     token: int = 0
+    parameter: str | None = None
     cancelled: bool = False
 
     def overlaps(self, later: "Run") -> bool:
@@ -51,6 +52,13 @@ class Story:
     def told(self, event: str, who: str) -> bool:
         return any(each["event"] == event and each["who"] == who for each in self.events())
 
+    def count(self, event: str, *, since: int = 0) -> int:
+        return sum(each["event"] == event for each in self.events()[since:])
+
+    def answers(self) -> list[Any]:
+        """What ElasticJob's operations API said, in the order in which it was asked."""
+        return [each["answer"] for each in self.events() if each["event"] == "answer"]
+
     def runs(self, *, since: int = 0, who: str | None = None) -> list[Run]:
         """Those begun since a place in the story, by one member or all."""
         found: list[Run] = []
@@ -58,7 +66,7 @@ class Story:
         for place, event in enumerate(self.events()):
             if event["event"] == "start":
                 open_[event["who"], event["item"]].append(len(found))
-                more = {key: event[key] for key in ("fire", "source", "token") if key in event}
+                more = {key: event[key] for key in ("fire", "source", "token", "parameter") if key in event}
                 found.append(Run(event["who"], event["item"], event["total"], place, event["at"], **more))
             if event["event"] == "end":
                 number = open_[event["who"], event["item"]].pop(0)

@@ -1,4 +1,5 @@
-"""A Java member that is only away for a moment is not taken for dead."""
+"""What ran in a member that died is run by another of either kind; one that is only away for a moment is not
+taken for dead."""
 
 import time
 
@@ -13,6 +14,47 @@ from .story import twice_at_once
 pytestmark = pytest.mark.interop
 
 CUT = 2.0
+SESSION = 4.0
+
+
+@pytest.mark.parametrize("dying", ["java", "python"])
+def test_what_ran_in_a_member_that_died_is_run_by_the_other_kind(job: Job, dying: str) -> None:
+    job.cron, job.shards, job.failover = "0/20 * * * * ?", 4, True
+    peers = {
+        "java": job.java(length=12.0 if dying == "java" else 0.1, session=SESSION),
+        "python": job.python(length=12.0 if dying == "python" else 0.1, session=SESSION),
+    }
+    job.until_shared_out(4, *peers.values())
+    job.until(lambda: len(job.story.open(dying)) == 2)
+    lost, place = {run.item for run in job.story.open(dying)}, job.story.place()
+    job.until(lambda: len(job.story.open()) == 2)
+    peers[dying].kill()
+    (survivor,) = {*peers} - {dying}
+    job.until(lambda: {run.item for run in job.story.runs(since=place, who=survivor)} >= lost)
+    if survivor == "python":
+        taken = [run for run in job.story.runs(since=place) if run.source == "failover"]
+        assert sorted(run.item for run in taken) == sorted(lost)
+    job.until(lambda: not job.names("leader/failover/items"))
+    job.until_shared_out(4, peers[survivor])
+
+
+def test_what_the_one_who_took_it_over_left_behind_is_taken_over_in_turn(job: Job) -> None:
+    """Java, then Python or Java, then whoever is left: the shard of one fire runs on all three."""
+    job.cron, job.shards, job.failover = "0 * * * * ?", 3, True
+    peers = [job.java("java-1", length=20.0, session=SESSION)]
+    peers += [job.python("python-1", length=20.0, session=SESSION)]
+    peers += [job.java("java-2", length=20.0, session=SESSION)]
+    job.until_shared_out(3, *peers)
+    peers[0].tell("trigger")
+    job.until(lambda: len(job.story.open()) == 3)
+    item = job.owned_by(peers[0])[0]
+    dead: list[str] = []
+    for _ in range(2):
+        running = next(run for run in reversed(job.story.open()) if run.item == item and run.who not in dead)
+        next(peer for peer in peers if peer.who == running.who).kill()
+        dead.append(running.who)
+        job.until(lambda: [run for run in job.story.runs() if run.item == item and run.who not in dead])
+    assert {run.who for run in job.story.runs() if run.item == item} == {peer.who for peer in peers}
 
 
 @pytest.mark.parametrize("first", ["java", "python"])

@@ -53,6 +53,26 @@ def test_a_java_leader_finds_a_quiet_moment_though_python_members_never_pause(jo
     assert job.leader() == job.id_of(java)
 
 
+@pytest.mark.parametrize("first", ["java", "python"])
+def test_static_shards_stay_where_they_are_when_somebody_comes(job: Job, first: str) -> None:
+    job.cron, job.shards, job.static = EVERY_THIRD_SECOND, 4, True
+    start = {"java": job.java, "python": job.python}
+    leader = start[first]("first")
+    job.until_shared_out(4, leader)
+    joining = start["python" if first == "java" else "java"]("joining")
+    assert list(job.next_fires(2, PERIOD).values()) == 2 * [[0, 1, 2, 3]]
+    assert job.owned_by(joining) == []
+    assert set(job.owners().values()) == {job.id_of(leader)}
+
+
+def test_each_shard_is_told_its_parameter_whoever_runs_it(job: Job) -> None:
+    job.cron, job.shards, job.parameters = EVERY_THIRD_SECOND, 4, "0=a,1=b,2=c,3=d"
+    job.members("python")
+    job.next_fires(1, PERIOD)
+    assert {(run.item, run.parameter) for run in job.story.runs()} == {(0, "a"), (1, "b"), (2, "c"), (3, "d")}
+    assert {run.who for run in job.story.runs()} == {"java", "python"}
+
+
 @contextlib.contextmanager
 def frozen(peer: Peer, proxy: Proxy) -> Iterator[None]:
     peer.stop()

@@ -12,6 +12,7 @@ from functools import partial
 from ..alerts import Alert, Desk, Kind, Settings
 from ..coordination.barrier import DONE
 from ..coordination.barrier import FAILED as HOOK_FAILED
+from ..coordination.due import AHEAD
 from ..coordination.milestone import STARTED
 from ..coordination.step import Claim
 from ..coordination.view import Source
@@ -236,7 +237,8 @@ class Process(Hub):
         if claim.source is Source.FAILOVER:
             self._tell(config, Kind.FAILOVER, "its member died over it, and it runs again here", run.shard)
         now = self.registry.now()
-        early = ((run.shard.fire_time or now) - now).total_seconds()
+        # The clock may have been set back since the claim was made: no claim is further ahead than this.
+        early = min((run.shard.fire_time or now) - now, AHEAD).total_seconds()
         if not job.listeners:
             run.begin(early)
         elif early > 0:

@@ -26,9 +26,11 @@ final class Member {
     void join() {
         final var where = new ZookeeperConfiguration(settings.hosts(), settings.namespace());
         where.setSessionTimeoutMilliseconds(settings.session());
+        where.setDigest(settings.digest());
         registry = new ZookeeperRegistryCenter(where);
         registry.init();
         final var job = new RecordingJob(events, settings.length());
+        RecordingListener.events = events;
         if (settings.cron() == null) {
             bootstrap = new OneOffJobBootstrap(registry, job, configuration());
             return;
@@ -39,7 +41,8 @@ final class Member {
     }
 
     void trigger() {
-        JobAPIFactory.createJobOperateAPI(settings.hosts(), settings.namespace(), null).trigger(settings.job());
+        JobAPIFactory.createJobOperateAPI(settings.hosts(), settings.namespace(), settings.digest())
+                .trigger(settings.job());
     }
 
     void leave() {
@@ -52,12 +55,19 @@ final class Member {
                 .failover(settings.failover())
                 .monitorExecution(settings.monitor())
                 .misfire(settings.misfire())
-                .overwrite(settings.overwrite());
+                .overwrite(settings.overwrite())
+                .staticSharding(settings.staticSharding());
         if (settings.cron() != null) {
             config.cron(settings.cron());
         }
         if (settings.strategy() != null) {
             config.jobShardingStrategyType(settings.strategy());
+        }
+        if (settings.parameters() != null) {
+            config.shardingItemParameters(settings.parameters());
+        }
+        if (settings.once()) {
+            config.jobListenerTypes(RecordingListener.TYPE);
         }
         return config.build();
     }

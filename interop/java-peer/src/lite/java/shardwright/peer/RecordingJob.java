@@ -1,6 +1,6 @@
 package shardwright.peer;
 
-import java.util.Map;
+import java.util.HashMap;
 import org.apache.shardingsphere.elasticjob.api.ShardingContext;
 import org.apache.shardingsphere.elasticjob.simple.job.SimpleJob;
 
@@ -17,7 +17,10 @@ public final class RecordingJob implements SimpleJob {
 
     @Override
     public void execute(final ShardingContext shard) {
-        final var run = Map.of("item", shard.getShardingItem(), "total", shard.getShardingTotalCount());
+        final var run = new HashMap<String, Object>();
+        run.put("item", shard.getShardingItem());
+        run.put("total", shard.getShardingTotalCount());
+        run.put("parameter", shard.getShardingParameter());
         events.add("start", run);
         try {
             Thread.sleep(length);

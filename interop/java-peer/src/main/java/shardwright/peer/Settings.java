@@ -9,6 +9,10 @@ import com.google.gson.Gson;
  * @param session the session's time-out in ms
  * @param cron none for a job that runs only when asked to
  * @param strategy ElasticJob's default where there is none
+ * @param parameters one for each shard: {@code 0=a,1=b}
+ * @param staticSharding whether shards stay where they are although members come
+ * @param once whether to tell, too, when all shards of a fire have begun and ended
+ * @param digest {@code user:password}, where the server wants to know
  * @param length how long each run takes, in ms
  * @param events the file that events are added to
  * @param who what this peer is called there
@@ -25,6 +29,10 @@ record Settings(
         boolean misfire,
         boolean overwrite,
         String strategy,
+        String parameters,
+        boolean staticSharding,
+        boolean once,
+        String digest,
         long length,
         String events,
         String who) {

@@ -1,0 +1,26 @@
+"""What is called once for all shards of a fire is called once, whoever does it."""
+
+import pytest
+
+from .job import Job
+
+pytestmark = pytest.mark.interop
+
+PERIOD = 6.0
+
+
+def test_listeners_of_both_kinds_are_called_once_for_all_shards_together(job: Job) -> None:
+    """Java comes first: whether members have such listeners, Java reads in the settings it publishes."""
+    job.cron, job.shards, job.once = "0/6 * * * * ?", 4, True
+    job.members("java", length=0.5)
+    job.next_fires(1, PERIOD)
+    job.until(lambda: not job.story.open())
+    place = job.story.place()
+    job.until(lambda: job.story.count("all completed", since=place) >= 3)
+
+    told = [each["event"] for each in job.story.events()[place:]]
+    one_fire = [*["all started"], *["start"] * 4, *["end"] * 4, *["all completed"]]
+    fires = [told[begin : begin + len(one_fire)] for begin in range(0, 3 * len(one_fire), len(one_fire))]
+    assert [sorted(fire) for fire in fires] == 3 * [sorted(one_fire)]
+    assert {fire[0] for fire in fires} == {"all started"}
+    assert {fire[-1] for fire in fires} == {"all completed"}
