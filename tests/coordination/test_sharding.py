@@ -2,7 +2,9 @@
 
 from datetime import timedelta
 
-from shardwright.coordination import leader, sharding, strategies
+import pytest
+
+from shardwright.coordination import instance, leader, sharding, strategies
 from shardwright.coordination.claim import Cursor
 from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Say, Step, Write, do
 from shardwright.registry import Node
@@ -206,6 +208,50 @@ def test_under_a_java_leaders_flag_nobody_starts() -> None:
     assert not sharding.settled(a_view({**flagged, **member(JAVA), leader.NODE: JAVA}))
     assert sharding.settled(a_view({**flagged, leader.NODE: A}))
     assert sharding.settled(a_view({**member(JAVA), leader.NODE: JAVA}))
+
+
+LED_BY_JAVA: dict[str, Told] = {**member(JAVA), **member(A), leader.NODE: JAVA}
+LONG_QUIET = {"config": {"shards": 3, "strategy": "AVG_ALLOCATION"}, "boot": 2000.0}
+
+
+def test_a_java_leader_that_overlooked_somebody_is_reminded_after_a_while() -> None:
+    nodes = {**LED_BY_JAVA, **owned(JAVA, JAVA, JAVA)}
+    (raised,) = steps(nodes, **LONG_QUIET)
+    assert isinstance(raised, Step)
+    assert raised.writes == (
+        Require(instance.alive_node(A)),
+        Require(leader.NODE, 0),
+        Create(sharding.NECESSARY),
+    )
+    (look,) = steps(nodes, **LONG_QUIET, since={instance.node(A): 1995.0})
+    assert isinstance(look, Look)
+    assert look.at == 2005.0
+
+
+def test_a_java_leader_that_does_not_see_who_has_gone_is_reminded() -> None:
+    assert len(steps({**LED_BY_JAVA, **owned(JAVA, A, "gone@-@1")}, **LONG_QUIET)) == 1
+    assert len(steps({**LED_BY_JAVA, **owned(JAVA, A)}, **LONG_QUIET)) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "config"),
+    [
+        ({**owned(JAVA, A, JAVA)}, {}),
+        ({**owned(JAVA, JAVA, JAVA), sharding.NECESSARY: ""}, {}),
+        ({**owned(JAVA, JAVA, JAVA), sharding.PROCESSING: ""}, {}),
+        ({**owned(JAVA, JAVA, JAVA)}, {"static_sharding": True}),
+        ({**owned(JAVA, A, JAVA)}, {"strategy": "sticky"}),
+        ({**owned(JAVA, JAVA, JAVA)}, {"strategy": "java:com.example.OfTheirOwn"}),
+        ({**owned(A, A, JAVA)}, {"strategy": "SINGLE_SHARDING_BALANCE"}),
+        ({**owned(JAVA, A, JAVA), "~draining/" + A: ""}, {}),
+    ],
+    ids=["right", "flagged", "at it", "static", "default", "not to be told", "rotated", "draining"],
+)
+def test_a_java_leader_that_missed_nothing_is_left_alone(
+    more: dict[str, Told], config: dict[str, object]
+) -> None:
+    settings = {"shards": 3, "strategy": "AVG_ALLOCATION", **config}
+    assert steps({**LED_BY_JAVA, **more}, config=settings, boot=2000.0) == []
 
 
 def test_a_users_strategy_that_fails_is_stood_in_for_and_said() -> None:

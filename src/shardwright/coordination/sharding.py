@@ -13,7 +13,10 @@ So nobody waits for a slow shard, and nobody starts on an assignment that is abo
 version guards its start.
 
 Java members know only the old way. While one is there, the leader raises `necessary` before it takes
-anything from a Java member, gives that a moment to be heeded, and lowers it with the moves.
+anything from a Java member, gives that a moment to be heeded, and lowers it with the moves. A Java leader
+shares out when it is flagged to, and may miss the reason for it: it lowers the flag, too, of somebody who
+came while it shared out, and one elected after somebody had gone does not look back. Whoever sees an
+assignment that has been wrong for a while raises the flag again.
 """
 
 from collections import Counter
@@ -30,6 +33,9 @@ NECESSARY, PROCESSING = "leader/sharding/necessary", "leader/sharding/processing
 
 #: How long a Java member may take from asking whether `necessary` stands to marking its shards as running.
 HEED = 1.0
+
+#: How long nothing must have changed until a Java leader is taken to have missed something.
+MISSED = 10.0
 
 #: Asked again it answers otherwise, so it is asked only when there is a reason.
 _FICKLE = "SINGLE_SHARDING_BALANCE"
@@ -124,6 +130,8 @@ def settled(view: View) -> bool:
 
 
 def decide(view: View) -> Iterator[Step | Look]:
+    if leader.is_java(view):
+        yield from remind(view)
     if not leader.is_me(view):
         return
     now, want = owners(view), wanted(view)
@@ -146,6 +154,40 @@ def decide(view: View) -> Iterator[Step | Look]:
         yield move(view, movable, now, done=not waits)
     elif not waits:
         yield from lower_flags(view)
+
+
+def remind(view: View) -> Iterator[Step | Look]:
+    """Have a Java leader share out anew where it has missed that it should."""
+    flagged = NECESSARY in view.tree or PROCESSING in view.tree
+    if flagged or not instance.registered(view) or _as_java_would(view):
+        return
+    quiet = max(map(view.tree.since, _told_to_a_java_leader(view))) + MISSED
+    if view.boot < quiet:
+        yield Look(quiet, "the Java leader may have missed that the shards are to be shared out anew")
+    else:
+        leads = Require(leader.NODE, view.tree.version(leader.NODE))
+        yield do(Require(instance.alive_node(view.me)), leads, Create(NECESSARY))
+
+
+def _as_java_would(view: View) -> bool:
+    """Whether the assignment is what a Java leader makes of those who are there, or none that we can tell."""
+    name, now = strategies.of_java(view.config.strategy), owners(view)
+    # It knows nothing of draining, and lets shards that are to stay where they are stay with the dead.
+    able = [who for who in view.tree.children("instances") if server.enabled(view, who)]
+    if name is None or view.config.static_sharding or not able:
+        return True
+    if name == _FICKLE:
+        return len(now) == len(view.items) and _fair(now, able)
+    workers = strategies.in_elasticjob_order(able)
+    return now == _ask(view, name, strategies.Question(view.config.name, workers, len(view.items), view.now))
+
+
+def _told_to_a_java_leader(view: View) -> Iterator[str]:
+    """What has it share out anew, or says that it has."""
+    yield from (leader.NODE, NECESSARY, PROCESSING)
+    yield from map(instance.node, view.tree.children("instances"))
+    yield from map(instance.node, owners(view).values())
+    yield from (f"servers/{address}" for address in view.tree.children("servers"))
 
 
 def mind_java(

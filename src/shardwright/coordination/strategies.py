@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..errors import ConfigError
+from ..kinds import ELASTICJOB_STRATEGIES, FOREIGN
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,14 @@ def register(name: str, strategy: Strategy) -> None:
 
 def known(name: str) -> bool:
     return name in _BY_NAME
+
+
+def of_java(name: str) -> str | None:
+    """By which one a Java leader goes: it knows none of ours and takes its default. None for one of its own
+    that we do not know."""
+    if name.startswith(FOREIGN):
+        return None
+    return name if name in ELASTICJOB_STRATEGIES else "AVG_ALLOCATION"
 
 
 def answer(name: str, question: Question) -> dict[int, str]:

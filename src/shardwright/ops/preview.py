@@ -9,7 +9,6 @@ from ..coordination import execution, instance, leader, server, sharding, strate
 from ..coordination.view import View
 from ..errors import ConfigError, OperationError
 from ..jobs import JobConfig
-from ..kinds import ELASTICJOB_STRATEGIES
 from ..registry import Node, Registry, Tree
 from ..registry.tree import Mirror
 from . import looking, steering
@@ -102,8 +101,8 @@ def _compare(sight: Sight, what: str, config: JobConfig, change: Callable[[Mirro
 def _strategy(view: View) -> str:
     """By which strategy the leader would go."""
     named = view.config.strategy
-    if leader.is_java(view) and named not in ELASTICJOB_STRATEGIES:
-        return _JAVA_DEFAULT
+    if leader.is_java(view):
+        return strategies.of_java(named) or _JAVA_DEFAULT
     return named if strategies.known(named) else sharding.STICKY
 
 
