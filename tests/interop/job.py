@@ -14,7 +14,6 @@ from typing import Any, Self
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
-from shardwright.coordination import instance
 from shardwright.ops.operator import Operator
 from shardwright.registry import connect
 from tests.faults.processes import ROOT, Process
@@ -29,9 +28,6 @@ PYTHON = (sys.executable, "-X", "faulthandler", "-m", "tests.interop.python_peer
 
 #: How long anything may take that must come, on a machine as busy as you like.
 PATIENCE = 60.0
-
-#: After how many seconds somebody was overseen.
-OVERSEEN = 15.0
 
 NAME = "shared"
 NECESSARY, PROCESSING = "leader/sharding/necessary", "leader/sharding/processing"
@@ -56,8 +52,17 @@ class Peer(Process):
 
     def __init__(self, command: Sequence[str], settings: dict[str, object], log: Path) -> None:
         self.who = str(settings["who"])
+        self.killed = False
+        self._events = Path(str(settings["events"]))
         with log.open("wb") as output:
             super().__init__([*command, json.dumps(settings)], output=output, listens=True)
+
+    def kill(self) -> None:
+        """It can tell nobody that its runs are over."""
+        self.killed = True
+        super().kill()
+        with self._events.open("a") as story:
+            story.write(json.dumps({"event": "killed", "who": self.who, "at": time.time() * 1000}) + "\n")
 
 
 class Job:
@@ -204,9 +209,8 @@ class Job:
         """Have the leader share out anew."""
         self._client.ensure_path(self._path(NECESSARY))
 
-    def delete(self, path: str) -> None:
-        with contextlib.suppress(NoNodeError):
-            self._client.delete(self._path(path))
+    def put(self, path: str, data: str) -> None:
+        self._client.set(self._path(path), data.encode())
 
     def change(self, **settings: object) -> None:
         """Write other settings, as a console does."""
@@ -221,12 +225,13 @@ class Job:
         """Wait until something is so. Nothing tells of a line in a file, so it is asked again and again."""
         end = time.monotonic() + within
         while not come():
-            dead = [
-                peer.who for peer in self._peers if not peer.alive() and not self.story.told("left", peer.who)
-            ]
+            dead = [peer.who for peer in self._peers if not peer.alive() and not self._may_be_gone(peer)]
             assert not dead, f"{dead} ended by themselves\n{self}"
             assert time.monotonic() < end, f"not within {within:g} s\n{self}"
             time.sleep(0.05)  # a file tells nobody that it has grown
+
+    def _may_be_gone(self, peer: Peer) -> bool:
+        return peer.killed or self.story.told("left", peer.who)
 
     def until_shared_out(self, shards: int, *peers: Peer) -> None:
         """Until so many shards are owned by just these members, each of them having some, and nobody is told
@@ -239,20 +244,7 @@ class Job:
                 sorted(owners) == list(range(shards)) and set(owners.values()) == ids and not self.flagged()
             )
 
-        asked_at = time.monotonic() + OVERSEEN
-
-        def come() -> bool:
-            # A Java leader takes away the flag, too, that it raised for one who came while it shared out:
-            # nobody thinks of them then, until an operator raises it again.
-            nonlocal asked_at
-            leader = self.leader()
-            java_leads = leader is not None and not instance.is_python(leader)
-            if java_leads and time.monotonic() > asked_at and not self.flagged():
-                self.flag()
-                asked_at = time.monotonic() + OVERSEEN
-            return shared_out()
-
-        self.until(come)
+        self.until(shared_out)
 
     def next_fires(self, count: int, period: float) -> dict[float, list[int]]:
         """Wait until so many fires from now on are over, and say which shards ran for each."""

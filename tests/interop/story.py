@@ -71,6 +71,11 @@ class Story:
             if event["event"] == "end":
                 number = open_[event["who"], event["item"]].pop(0)
                 found[number] = _ended(found[number], place, event)
+            if event["event"] == "killed":
+                for (runner, _), numbers in open_.items():
+                    while runner == event["who"] and numbers:
+                        number = numbers.pop()
+                        found[number] = _ended(found[number], place, event)
         return [run for run in found if run.start >= since and who in (None, run.who)]
 
     def open(self, who: str | None = None) -> list[Run]:

@@ -16,7 +16,7 @@ def test_a_fire_that_was_missed_is_made_good_once_by_either_kind(job: Job, first
     place = job.story.place()
     job.until(lambda: min(len(job.story.runs(since=place, who=who)) for who in members) >= 4)
     runs = job.story.runs(since=place)
-    assert {run.source for run in runs if run.who == "python"} == {"scheduled", "misfire"}
+    assert "misfire" in {run.source for run in runs}
     # Only making good starts a run at a time that the calendar does not know.
     off_schedule = [run for run in runs if run.who == "java" and run.began % 3000 > 1000]
     assert off_schedule
