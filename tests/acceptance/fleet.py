@@ -116,11 +116,12 @@ class Fleet:
     @contextmanager
     def stopped_in_mid_run(self, job: Job) -> Iterator[Run]:
         """Whoever begins a run is stopped. One that happens to be in the midst of a write keeps all others
-        from writing to an SQLite file: that is another story, so it goes on, and another one is stopped."""
+        from writing to an SQLite file, and one that was quicker than we has ended its run: those are other
+        stories, so it goes on, and another one is stopped."""
         while True:
             run = self.wait_for_a_run(job)
             with self.stopped(self.replica_of(run)):
-                if self._can_be_written():
+                if self._can_be_written() and run in self.history().open():
                     yield run
                     return
 
