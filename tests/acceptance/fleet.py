@@ -121,7 +121,7 @@ class Fleet:
         while True:
             run = self.wait_for_a_run(job)
             with self.stopped(self.replica_of(run)):
-                if self._can_be_written() and run in self.history().open():
+                if self._can_be_written() and run in self.history().going_on():
                     yield run
                     return
 

@@ -139,6 +139,17 @@ def test_while_java_members_are_there_a_missed_fire_is_noted_for_them() -> None:
     assert do(Create("sharding/0/misfire")) in list(firing.decide(view))
 
 
+def test_a_fire_that_falls_into_the_run_of_a_java_member_is_handed_over_to_it_once() -> None:
+    nodes: dict[str, Told] = {**LED, **member(JAVA), **owned(A, JAVA), "sharding/0/running": JAVA}
+    (step, *_) = firing.decide(a_view(nodes, now=T, cursors={0: cursor(), 1: None}))
+    alive, owner = Require(f"~alive/{A}"), Require("sharding/0/instance", 7)
+    moved = Put("~~cursor/0", Cursor(made=1, at=T).text(), 3)
+    assert step == do(alive, owner, Create("sharding/0/misfire"), moved)
+    # It has taken the note away and runs for it: with the next fire there is something to note again.
+    after = a_view(nodes, now=T + timedelta(seconds=2), cursors={0: cursor(at=T), 1: None})
+    assert not [each for each in firing.decide(after) if isinstance(each, Step)]
+
+
 def test_a_missed_fire_that_java_noted_is_made_good_and_the_note_goes_with_the_claim() -> None:
     nodes = {**LED, **owned(A, B), "sharding/0/misfire": ""}
     (step, *_) = firing.decide(a_view(nodes, now=T, cursors={0: cursor(at=T), 1: None}))

@@ -8,7 +8,7 @@ wrong: the node it deletes and makes again at a reconnect, the marks it takes fr
 go on without a session, the leader that waits for ever.
 
 Left out: changes of `config` while running, the reconcile timer, the run-once listener (`guarantee`), the
-clock check, item pools, SINGLE_SHARDING_BALANCE's `next-job-instance-ip`, and a job without cron.
+clock check, item pools, and a job without cron.
 """
 
 import math
@@ -60,6 +60,7 @@ THRESHOLD = timedelta(milliseconds=1)
 LEADER, ELECTION = "leader/election/instance", "leader/election/latch"
 NECESSARY, PROCESSING = "leader/sharding/necessary", "leader/sharding/processing"
 WAITING, FAILOVER = "leader/failover/items", "leader/failover/latch"
+NEXT = "next-job-instance-ip"
 
 
 # -- threads ----------------------------------------------------------------------------------------------
@@ -345,6 +346,7 @@ class JavaMember:
         self._chance = chance
         self._zk = Storage(self.registry, f"{namespace}/{config.name}", chance)
         self._schedule = config.timetable()
+        self._goes_round = config.strategy == "SINGLE_SHARDING_BALANCE" and config.shards == 1
         self._states: deque[State] = deque()
         self._quartz_paused = False
         self._asked: deque[str] = deque()
@@ -736,14 +738,31 @@ class JavaMember:
             taken = yield from self._items_where("failover", self.me)
             if taken:
                 return taken, "#failover"
-        yield from self._shard_if_necessary()
-        items = yield from self._local_items()
+        items = yield from self._given()
         if self.config.failover:
             items = yield from self._without(items, "failover")
         items = yield from self._without(items, "disabled")
         if self.config.monitor_execution:
             items = yield from self._without(items, "running")
         return items, "#surplus" if fire == "#failover" else fire
+
+    def _given(self) -> Steps[list[int]]:
+        """What is ours; the one shard that goes round is whose turn it is, unless it is to be shared out."""
+        if self._goes_round and not (yield from self._zk.exists(NECESSARY)):
+            address = yield from self._zk.direct(NEXT)
+            if address:
+                return [0] if address == self._ip and not self.stopped else []
+        yield from self._shard_if_necessary()
+        return (yield from self._local_items())
+
+    def _pass_on(self) -> Steps[None]:
+        """Say whose turn is next."""
+        if not self._goes_round:
+            return
+        addresses = [who.partition("@-@")[0] for who in (yield from self._available())]
+        if addresses:
+            here = addresses.index(self._ip) if self._ip in addresses else -1
+            yield from self._zk.write_ephemeral(NEXT, addresses[(here + 1) % len(addresses)])
 
     def _miss(self, items: Sequence[int]) -> Steps[None]:
         for item in items:
@@ -770,6 +789,7 @@ class JavaMember:
             self._ended(self, run.item)
         self._executing = False
         yield from self._unmark(items)
+        yield from self._pass_on()
 
     def _mark(self, item: int) -> Steps[bool]:
         """Overwrites whatever mark stands: it was asked before whether one does."""

@@ -232,6 +232,16 @@ def test_a_java_leader_whose_server_is_disabled_abdicates() -> None:
     assert {who for at, who, _, _ in world.java_runs if at > 15} == {second.me}
 
 
+def test_the_one_shard_of_a_job_that_goes_round_runs_on_one_java_member_after_the_other() -> None:
+    rounds = config(shards=1, strategy="SINGLE_SHARDING_BALANCE")
+    world = World(1, rounds, lengths=(0.1,))
+    members = sorted(join_java(world).me for _ in range(3))
+    until(world, 95)
+    assert fires(world) == times(10, 90, shards=1)
+    ran = [who for _, who, _, _ in world.java_runs]
+    assert [sorted(ran[first : first + 3]) for first in range(0, 9, 3)] == [members] * 3
+
+
 def test_the_same_seed_tells_the_same_story() -> None:
     def story() -> list[str]:
         world = World(12, config(), lengths=(0.1, 4.0, 12.0))

@@ -88,7 +88,7 @@ def fire(view: View) -> Generator[Step | Look, None, set[int] | None]:
     busy = sorted(set(mine).difference(free, beside))
     come = due.latest(view.schedule, view.now) if view.schedule is not None else None
     yield from overlap.supersede(view, busy, fires, come)
-    yield from misfire.remember(view, [item for item in busy if item in fires])
+    yield from misfire.remember(view, {item: fires[item] for item in busy if item in fires})
     yield from claim.watch_unmarked(view, [item for item in busy if item in fires or trigger.asked(view)])
     idle = [item for item in free if not failover.owns(view, item)]
     free = idle + beside

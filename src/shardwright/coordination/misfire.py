@@ -6,14 +6,17 @@ collapses to one.
 Nothing needs to be remembered of a run among Python members: a cursor that is behind the calendar says it
 all. The node is written while Java members are in the job, since one of them may own the shard next, and
 where a fire waits for a place in its group, since who owns the shard then may not have been there; it is
-honoured when found.
+honoured when found. A fire that falls into the run of a Java member is the node's alone from then on: that
+member makes it good, moves no cursor, and would be asked to again as often as it did.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
 from itertools import chain
 
-from . import claim, instance, overlap, sharding
-from .step import Create, Delete, Step, Write, do, portions
+from . import claim, due, execution, instance, overlap, sharding
+from .step import Create, Delete, Require, Step, Write, do, portions
 from .view import Source, View
 
 
@@ -31,10 +34,36 @@ def left_by_java(view: View, items: Iterable[int]) -> list[int]:
     return [item for item in items if node(item) in view.tree] if overlap.made_good(view) else []
 
 
-def remember(view: View, items: Iterable[int]) -> Iterator[Step]:
-    """Note that a fire of these was missed, for a Java owner to come."""
-    if instance.java_members(view):
-        yield from owe(view, items)
+def remember(view: View, fires: Mapping[int, datetime]) -> Iterator[Step]:
+    """Note that these fires of shards of ours were missed, for a Java member that runs the shard, or will own
+    it."""
+    if not instance.java_members(view):
+        return
+    running = execution.runners(view, fires)
+    javas = {item: fire for item, fire in fires.items() if item in running and _is_java(running[item])}
+    yield from _hand_over(view, javas)
+    yield from owe(view, [item for item in fires if item not in javas])
+
+
+def _is_java(who: str) -> bool:
+    return not instance.is_python(who)
+
+
+def _hand_over(view: View, fires: Mapping[int, datetime]) -> Iterator[Step]:
+    """Have whoever finds the note make these good, once."""
+    if not overlap.made_good(view):
+        return
+    writes = {item: list(_handing_over(view, item, fire)) for item, fire in fires.items()}
+    for part in portions(view, writes):
+        yield do(Require(instance.alive_node(view.me)), *chain.from_iterable(part.values()))
+
+
+def _handing_over(view: View, item: int, fire: datetime) -> Iterator[Write]:
+    now = claim.cursor(view, item)
+    yield sharding.owned(view, item)
+    if node(item) not in view.tree:
+        yield Create(node(item))
+    yield claim.put(view, item, replace(now, at=fire), *due.had_by_java(view, now.at, fire))
 
 
 def owe(view: View, items: Iterable[int]) -> Iterator[Step]:
