@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from shardwright.coordination import barrier, ending, failover, firing, latch, milestone
+from shardwright.coordination import barrier, ending, failover, firing, latch, milestone, sharding
 from shardwright.coordination.barrier import Last
 from shardwright.coordination.claim import Tenure
 from shardwright.coordination.milestone import Mark
@@ -433,24 +433,46 @@ def test_a_shard_that_java_reported_is_not_waited_for_and_one_it_did_not_is() ->
     assert steps(nodes) == []
 
 
+REPORTED: dict[str, Told] = {
+    **MIXED,
+    **came(FIRST),
+    "guarantee/started": "",
+    "guarantee/started/0": "",
+    "guarantee/started/1": "",
+}
+
+
 def test_among_java_members_whoever_would_call_stands_in_their_line() -> None:
-    nodes: dict[str, Told] = {
-        **MIXED,
-        **came(FIRST),
-        "guarantee/started/0": "",
-        "guarantee/started/1": "",
-    }
-    assert steps(nodes) == [do(Create(MY_PLACE, ephemeral=True, sequential=True))]
-    assert steps({**nodes, MINE: "", JAVAS: ""}) == []
-    assert steps({**nodes, MINE: ""}) == [
+    assert steps(REPORTED) == [do(Create(MY_PLACE, ephemeral=True, sequential=True))]
+    assert steps({**REPORTED, MINE: "", JAVAS: ""}) == []
+    assert steps({**REPORTED, MINE: ""}) == [
         do(
             ALIVE,
-            Create(CALLED, Last(FIRST, A, "calling").text()),
-            Delete("guarantee/started", recursive=True),
+            Create(CALLED, Last(FIRST, A, "calling", round=1).text()),
             Delete(MINE),
             then=CallHook("started/scheduled", FIRST),
         )
     ]
+
+
+def test_a_java_member_that_reported_last_has_a_while_to_call_itself_or_to_begin_to_wait() -> None:
+    just_now = {"guarantee/started/1": 99.5}
+    assert steps({**REPORTED, MINE: ""}, since=just_now, boot=100.0) == [
+        Look(99.5 + sharding.HEED, "Java members may call that all shards have started")
+    ]
+
+
+def test_java_members_go_on_when_our_call_has_ended_and_not_before() -> None:
+    def told(state: str, round_: int = 1) -> dict[str, Told]:
+        return {**REPORTED, CALLED: (Last(FIRST, A, state, round_).text(), 6)}
+
+    going_on = {"calls": {"started/scheduled": Call(FIRST)}}
+    assert steps(told("calling"), **going_on) == []
+    closing = do(Require(CALLED, 6), Delete("guarantee/started", recursive=True))
+    for state in ("done", "failed", "timed out", "unknown"):
+        assert steps(told(state)) == [closing]
+    # They have waited long enough, and are in another round.
+    assert steps(told("done", round_=7)) == []
 
 
 def test_what_java_members_left_in_the_round_goes_with_the_call() -> None:
@@ -472,15 +494,14 @@ def test_whose_reason_to_call_has_gone_leaves_the_line() -> None:
     assert steps(no_longer_the_caller) == [do(Delete(MINE))]
 
 
-def test_who_waits_no_longer_among_java_members_says_so_at_once_and_closes_the_round() -> None:
-    nodes: dict[str, Told] = {**MIXED, **came(FIRST), "guarantee/started/0": ""}
+def test_who_waits_no_longer_among_java_members_says_so_at_once() -> None:
+    nodes: dict[str, Told] = {**MIXED, **came(FIRST), "guarantee/started": "", "guarantee/started/0": ""}
     said = f"not all shards have started for {FIRST} within 5 s: it is not waited for"
     late = {"hooks": replace(BEGIN, started_timeout=5.0), "now": T + timedelta(seconds=9)}
     assert steps(nodes, **late) == [
         do(
             ALIVE,
-            Create(CALLED, Last(FIRST, A, "timed out").text()),
-            Delete("guarantee/started", recursive=True),
+            Create(CALLED, Last(FIRST, A, "timed out", round=1).text()),
             then=Say(said),
         )
     ]
@@ -589,5 +610,5 @@ def test_a_leaver_beside_java_members_alone_does_not_hold_its_run_for_ever() -> 
     nodes: dict[str, Told] = {**MIXED, f"~draining/{A}": "", **came(FIRST, java=True)}
     patient = replace(BEGIN, started_timeout=5.0)
     late = T + timedelta(minutes=10)
-    reported: dict[str, Told] = {**nodes, "guarantee/started/0": ""}
+    reported: dict[str, Told] = {**nodes, "guarantee/started": "", "guarantee/started/0": ""}
     assert steps(reported, hooks=patient, now=late, draining=True, runs={0: held(FIRST)}) != []

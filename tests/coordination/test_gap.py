@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from shardwright.coordination import due, firing, gap, leader
 from shardwright.coordination.gap import Gap
-from shardwright.coordination.step import Create, Put, Start, Step, do
+from shardwright.coordination.step import Create, Look, Put, Start, Step, do
 from shardwright.coordination.view import LONG_AGO, Nodes, View
 from shardwright.registry import Node
 from shardwright.registry.tree import Mirror
@@ -121,6 +121,17 @@ def test_that_java_members_came_is_noted_and_when_the_last_has_left_we_are_alone
     assert steps(replace(BEFORE, alone=EARLIER), member(JAVA)) == rewritten(with_java)
     assert steps(with_java, member(JAVA)) == []
     assert steps(with_java) == rewritten(replace(BEFORE, alone=T))
+
+
+def test_who_waited_whether_a_java_member_only_blinked_was_alone_meanwhile_already() -> None:
+    with_java = replace(BEFORE, java=True, alone=EARLIER)
+    owned: dict[str, Told] = {"sharding/0/instance": A, "sharding/1/instance": JAVA}
+    went = {f"instances/{JAVA}": 97.0}
+    (wait,) = steps(with_java, owned, since=went, boot=98.0)
+    assert isinstance(wait, Look)
+    assert steps(with_java, owned, since=went, boot=99.5) == rewritten(
+        replace(BEFORE, alone=T - timedelta(seconds=2.5))
+    )
 
 
 def test_nobody_but_the_leader_writes() -> None:

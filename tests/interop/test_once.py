@@ -18,6 +18,6 @@ def test_listeners_of_both_kinds_are_called_once_for_all_shards_together(job: Jo
     told = [each["event"] for each in job.story.events()[place:]]
     one_fire = [*["all started"], *["start"] * 4, *["end"] * 4, *["all completed"]]
     fires = [told[begin : begin + len(one_fire)] for begin in range(0, 3 * len(one_fire), len(one_fire))]
-    assert [sorted(fire) for fire in fires] == 3 * [sorted(one_fire)]
+    assert [sorted(fire) for fire in fires] == 3 * [sorted(one_fire)], str(job)
     assert {fire[0] for fire in fires} == {"all started"}
     assert {fire[-1] for fire in fires} == {"all completed"}

@@ -124,7 +124,7 @@ class Watch:
             if mark is not None and runner not in (None, session):
                 self.world.object(f"shard {item} was put up, which {mark.data} runs")
 
-    def _call_told(self, path: str, fire: str, by: str, state: str) -> None:
+    def _call_told(self, path: str, fire: str, by: str, state: str, round_: int = 0) -> None:
         kind = path.split("/")[-3]
         if state == "done":
             self.world.called.add((kind, fire))

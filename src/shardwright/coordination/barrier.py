@@ -10,6 +10,11 @@ disabled are left out.
 
 Nobody waits with a thread in hand: a shard that must not begin yet is claimed and held, and what ran in a
 member that died is run by another, also by one whose own shards have all ended.
+
+Java members report their shards in `guarantee/<kind>`. One that finds all there calls; the others wait, each
+with a thread, until that node is gone, and notice only what happens while they wait. So ours give them a
+while to call or to begin to wait before they call themselves, and take the node away when their call has
+ended.
 """
 
 import json
@@ -50,9 +55,11 @@ class Last:
     fire: str
     by: str
     state: str
+    round: int = 0
+    """The number of the commit that made the node that Java members wait at; 0 where they do not."""
 
     def text(self) -> str:
-        return json.dumps([self.fire, self.by, self.state])
+        return json.dumps([self.fire, self.by, self.state, *([self.round] if self.round else [])])
 
 
 def called_node(place: Place) -> str:
@@ -62,11 +69,11 @@ def called_node(place: Place) -> str:
 def last_call(view: View, place: Place) -> Last | None:
     text = view.tree.get(called_node(place))
     try:
-        fire, by, state = json.loads(text) if text else (None, None, None)
+        fire, by, state, *more = json.loads(text) if text else (None, None, None)
         if fire is None:
             return None
         milestone.check(str(fire))
-        return Last(str(fire), str(by), str(state))
+        return Last(str(fire), str(by), str(state), int(more[0]) if more else 0)
     except (ValueError, TypeError, RecursionError):
         return None
 
@@ -74,7 +81,7 @@ def last_call(view: View, place: Place) -> Last | None:
 def expected(view: View, kind: str) -> list[int]:
     """The shards that are waited for; those that a Java member has reported need no more."""
     off = execution.disabled(view)
-    reported = set(view.tree.children(f"guarantee/{kind}")) if instance.java_members(view) else set()
+    reported = set(view.tree.children(reports(kind))) if instance.java_members(view) else set()
     theirs = {item for item, owner in sharding.owners(view).items() if not instance.is_python(owner)}
     return [item for item in view.items if item not in off and not (item in theirs and str(item) in reported)]
 
@@ -116,6 +123,8 @@ def decide(view: View) -> Iterator[Step | Look]:
     for kind in (STARTED, COMPLETED):
         if wanted(view, kind):
             yield from look_at(view, kind)
+            yield from close_round(view, (kind, SCHEDULED))
+            yield from close_round(view, (kind, ASKED))
     yield from release(view)
 
 
@@ -155,7 +164,7 @@ def look_at(view: View, kind: str) -> Iterator[Step | Look]:
 
 def unfinished(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
     """A call that goes on, or that nobody will tell the end of."""
-    name, node = "/".join(place), called_node(place)
+    kind, name, node = place[0], "/".join(place), called_node(place)
     if last.by == view.me:
         if name not in view.local.calls:
             # Ours, and the answer was lost: call now.
@@ -166,26 +175,48 @@ def unfinished(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
     elif caller(view) and view.local.hooks.again:
         yield do(*written(view, place, replace(last, by=view.me)), then=CallHook(name, last.fire))
     elif caller(view):
-        said = Say(
-            f"what is called once all shards have {place[0]} was cut short for {last.fire} and is let be"
-        )
+        said = Say(f"what is called once all shards have {kind} was cut short for {last.fire} and is let be")
         yield do(*written(view, place, replace(last, state=UNKNOWN)), then=said)
 
 
 def call(view: View, place: Place, last: Last, then: Effect) -> Iterator[Step | Look]:
     """Claim a call. While Java members are there, whose listeners would call too, by their latch."""
-    writes = record(view, place, last)
-    if instance.java_members(view):
-        yield from latch.act(view, latch_of(place[0]), *writes, then=then)
+    if not instance.java_members(view):
+        yield do(*record(view, place, last), then=then)
+        return
+    begin = max(map(view.tree.since, _reported(view, place[0])), default=0.0) + sharding.HEED
+    if view.boot < begin:
+        yield Look(begin, f"Java members may call that all shards have {place[0]}")
     else:
-        yield do(*writes, then=then)
+        yield from latch.act(view, latch_of(place[0]), *record(view, place, last), then=then)
 
 
 def record(view: View, place: Place, last: Last) -> list[Write]:
-    """Write of a call, and close the round that Java members are in."""
-    reported = f"guarantee/{place[0]}"
-    closing = [Delete(reported, recursive=True)] if reported in view.tree else []
-    return [*written(view, place, last), *closing]
+    """Write of a call, and for which round of Java members it is; what they left of one goes with it when
+    none is there any more."""
+    root = reports(place[0])
+    if root not in view.tree:
+        return written(view, place, last)
+    if instance.java_members(view):
+        return written(view, place, replace(last, round=view.tree.node(root).made))
+    return [*written(view, place, last), Delete(root, recursive=True)]
+
+
+def reports(kind: str) -> str:
+    return f"guarantee/{kind}"
+
+
+def _reported(view: View, kind: str) -> list[str]:
+    return [f"{reports(kind)}/{name}" for name in view.tree.children(reports(kind))]
+
+
+def close_round(view: View, place: Place) -> Iterator[Step]:
+    """Let Java members go on when what they wait for has been called."""
+    root, node, last = reports(place[0]), called_node(place), last_call(view, place)
+    if last is None or last.state == CALLING or not last.round or not caller(view):
+        return
+    if root in view.tree and view.tree.node(root).made == last.round:
+        yield do(Require(node, view.tree.version(node)), Delete(root, recursive=True))
 
 
 def written(view: View, place: Place, last: Last) -> list[Write]:
@@ -232,8 +263,8 @@ def release(view: View) -> Iterator[Step]:
 def may_begin(view: View, item: int) -> bool:
     fire = view.local.runs[item].fire
     last = last_call(view, (STARTED, round_of(fire)))
-    if last is not None and last.state != CALLING and order(last.fire) >= order(fire):
-        return True
+    if last is not None and order(last.fire) >= order(fire):
+        return last.state != CALLING
     # A Java member has called, and closed the round in which we had told it of ours.
     mark = milestone.marks_of(view, (STARTED, round_of(fire))).get(item)
     told = mark is not None and mark.fire == fire and mark.java

@@ -13,7 +13,7 @@ about.
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from . import execution, instance, leader, server
@@ -130,18 +130,25 @@ def off(view: View) -> set[int]:
     return found
 
 
-def blinking(view: View) -> list[str]:
-    """Java members that own something, and have gone just now: they may be back at once."""
+def gone(view: View) -> list[str]:
+    """Java members that own something, and are not there any more."""
     view.tree.need(f"sharding/{item}/instance" for item in view.items)
     owners = {view.tree.get(f"sharding/{item}/instance") or "" for item in view.items}
     return sorted(
-        who
-        for who in owners
-        if who
-        and not instance.is_python(who)
-        and instance.node(who) not in view.tree
-        and not instance.dead(view, who)
+        who for who in owners if who and not instance.is_python(who) and instance.node(who) not in view.tree
     )
+
+
+def blinking(view: View) -> list[str]:
+    """Those of them that have gone just now: they may be back at once."""
+    return [who for who in gone(view) if not instance.dead(view, who)]
+
+
+def alone(view: View) -> datetime:
+    """When the last Java member left, none being there now: some are waited for before that is known, and
+    what fell meanwhile none of them ran."""
+    ago = min((view.boot - view.tree.since(instance.node(who)) for who in gone(view)), default=0.0)
+    return view.now - timedelta(seconds=max(0.0, ago))
 
 
 def first(view: View) -> Gap:
@@ -160,9 +167,9 @@ def now(view: View) -> Gap:
     anew = before.schedule != here.schedule or (before.idle and not here.idle)
     # What lies in the future was written before the registry's clock was set back.
     since = view.now if anew else min(before.since, view.now)
-    alone = view.now if before.java and not java else min(before.alone, view.now)
+    left = alone(view) if before.java and not java else min(before.alone, view.now)
     births = tuple(_births(view, before, here, since))
-    return replace(here, since=since, alone=alone, births=births, born=min(before.born, view.now))
+    return replace(here, since=since, alone=left, births=births, born=min(before.born, view.now))
 
 
 def _births(view: View, before: Gap, here: Gap, since: datetime) -> Iterator[Birth]:
