@@ -8,13 +8,15 @@ from shardwright import ConfigError, JobConfig, Scheduler
 from shardwright.testing import Cluster, Replica
 
 
-def service(*jobs: str, shards: int = 4, concurrency: int = 3, **settings: Any) -> Scheduler:
+def service(
+    *jobs: str, shards: int = 4, concurrency: int = 3, cron: str = "10 * * * * ?", **settings: Any
+) -> Scheduler:
     scheduler = Scheduler("memory://")
     for name in jobs or ("job",):
         scheduler.add(
             lambda shard: None,
             name,
-            cron="10 * * * * ?",
+            cron=cron,
             time_zone="UTC",
             shards=shards,
             concurrency=concurrency,
@@ -74,6 +76,21 @@ def test_a_process_that_dies_gives_its_places_back() -> None:
     assert max(counts) <= 3
     assert {run.item for run in (*runner.runs, *other.runs)} == {0, 1, 2, 3}
     assert places(cluster) == []
+
+
+def test_what_the_dead_left_comes_to_a_place_although_the_group_is_never_idle() -> None:
+    cluster = Cluster()
+    never_idle: dict[str, Any] = {"shards": 3, "concurrency": 1, "cron": "0/10 * * * * ?", "failover": True}
+    replicas = [cluster.start(service(**never_idle), lasting=12.0) for _ in range(2)]
+    cluster.advance(seconds=25)
+    runner = next(replica for replica in replicas if replica.process._running)
+    (other,) = [replica for replica in replicas if replica is not runner]
+    left = runner.runs[-1]
+    cluster.kill(runner)
+    cluster.advance(seconds=100)
+    assert (left.item, left.fire_time, "failover") in [
+        (run.item, run.fire_time, run.source) for run in other.runs
+    ]
 
 
 def test_a_run_that_was_cut_short_gives_its_place_back() -> None:

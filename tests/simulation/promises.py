@@ -55,6 +55,8 @@ class Watch:
         """When an operator last changed something, or a member came or went."""
         self.claims: dict[tuple[int, str], int] = {}
         """Which commit claimed a shard under which attempt."""
+        self.claimed: set[tuple[int, str, int]] = set()
+        """Which shard of which fire was claimed, as which try."""
         self.leader = ""
         self.flag_since: float | None = None
         """Since when a Java leader asks for a quiet moment."""
@@ -136,6 +138,7 @@ class Watch:
             self.world.seen["put back"] += 1
         elif cursor.run is not None and (item, cursor.run.attempt) not in self.claims:
             self.claims[item, cursor.run.attempt] = self.world.store.number
+            self.claimed.add((item, cursor.run.fire, cursor.run.tries))
             self._claimed_by_right(item, cursor.run)
 
     def _claimed_by_right(self, item: int, run: claim.Tenure) -> None:

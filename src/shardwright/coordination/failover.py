@@ -60,13 +60,22 @@ def decide(view: View) -> Iterator[Step | Look]:
     yield from put_up(view)
     if view.config.failover and not wanted(view):
         yield from take_down(view)
-    up = waiting(view)
-    if not (up and wanted(view) and may_take(view)):
+    up = rescuing(view)
+    if not up:
         yield from latch.withdraw(view, LATCH)
     elif taken_up_since(view, up[0]):
         yield do(claim.unmoved(view, up[0]), Delete(waiting_node(up[0])))
+    elif group.is_limited(view) and not group.out_of_turn(view):
+        yield from latch.withdraw(view, LATCH)
+        yield from group.stand_in_line(view, up)
     else:
         yield from stand_in_line(view, up[0])
+
+
+def rescuing(view: View) -> list[int]:
+    """The shard that we would take over next, if there is one and we may."""
+    up = waiting(view)
+    return up[:1] if up and wanted(view) and may_take(view) else []
 
 
 def stand_in_line(view: View, item: int) -> Iterator[Step | Look]:
@@ -206,11 +215,9 @@ def lost(view: View, item: int) -> Iterator[Write]:
 
 def may_take(view: View) -> bool:
     """Idle members first; a busy one only when nobody is idle and it has room."""
-    if view.local.draining or view.local.slots < 1 or not server.may_work(view):
+    if view.local.stopped or view.local.draining or view.local.slots < 1 or not server.may_work(view):
         return False
     if not timekeeping.trusted(view) or not sharding.settled(view):
-        return False
-    if group.is_limited(view) and not group.out_of_turn(view):
         return False
     if not view.local.runs:
         return True

@@ -61,7 +61,7 @@ def _proof(view: View, past: Collection[int], item: int) -> Iterator[Write]:
 def decide(view: View) -> Iterator[Step | Look]:
     wanting = yield from fire(view)
     if wanting is not None:
-        yield from group.leave_line(view, wanting)
+        yield from group.leave_line(view, wanting.union(failover.rescuing(view)))
 
 
 def fire(view: View) -> Generator[Step | Look, None, set[int] | None]:

@@ -8,7 +8,7 @@ A shard of such a job is claimed together with a place, in one transaction, and 
 its run; a process that dies gives back all it has. There are as many places as the job's `concurrency` says,
 which is to be the same for all jobs of a group. Where none is free the fire waits in line, and is late: who
 came first is first, or those that end and begin again would never let others in. Only the rescue of what the
-dead left waits for nobody.
+dead left takes whatever place is free; it stands in line, too, so that one becomes free for it.
 """
 
 import zlib
