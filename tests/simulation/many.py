@@ -1,5 +1,6 @@
 """Many seeds on all processors, and what they showed together."""
 
+import gc
 import logging
 import time
 from collections import Counter
@@ -73,6 +74,7 @@ class Totals:
 
 def one(seed: int) -> chaos.Report | tuple[int, str]:
     logging.disable(logging.CRITICAL)
+    gc.set_threshold(50_000, 20, 100)  # a world is many small things that live long: a third of the time
     try:
         return chaos.run(seed)
     except Exception as broken:
