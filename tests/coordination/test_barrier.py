@@ -409,7 +409,10 @@ def test_java_members_are_told_of_starts_and_ends_in_their_own_nodes() -> None:
         Create("guarantee/started/0"),
     ]
     (again, *_) = firing.decide(a_view({**MIXED, "guarantee/started/0": ""}, now=T, hooks=BEGIN))
-    assert barriers(again) == [Create("~barrier/started/scheduled/0", Mark(FIRE, T, java=True).text())]
+    assert barriers(again) == [
+        Create("~barrier/started/scheduled/0", Mark(FIRE, T, java=True).text()),
+        Require("guarantee/started/0"),
+    ]
     run = Tenure(A, "3", FIRE, "scheduled", 1)
     (end,) = ending.decide(
         a_view(
@@ -473,6 +476,27 @@ def test_java_members_go_on_when_our_call_has_ended_and_not_before() -> None:
         assert steps(told(state)) == [closing]
     # They have waited long enough, and are in another round.
     assert steps(told("done", round_=7)) == []
+
+
+def test_after_the_last_java_members_go_on_with_the_call() -> None:
+    nodes: dict[str, Told] = {
+        **MIXED,
+        **came(FIRST, kind="completed", java=True),
+        **{"guarantee/completed": "", "guarantee/completed/0": "", "guarantee/completed/1": ""},
+    }
+    line = "guarantee/completed-latch"
+    (step,) = steps({**nodes, f"{latch.place(a_view(), line)}0000000004": ""}, hooks=END)
+    assert isinstance(step, Step)
+    assert Delete("guarantee/completed", recursive=True) in step.writes
+
+
+def test_what_a_java_member_has_called_for_is_not_called_for_again_at_its_next_fire() -> None:
+    nodes: dict[str, Told] = {
+        **MIXED,
+        **came(FIRST, kind="completed", java=True),
+        **{"guarantee/completed": "", "guarantee/completed/1": ""},
+    }
+    assert steps(nodes, hooks=END) == []
 
 
 def test_what_java_members_left_in_the_round_goes_with_the_call() -> None:

@@ -150,6 +150,25 @@ def test_a_fire_that_falls_into_the_run_of_a_java_member_is_handed_over_to_it_on
     assert not [each for each in firing.decide(after) if isinstance(each, Step)]
 
 
+def test_a_fire_is_handed_over_only_while_the_note_stands_that_is_relied_on() -> None:
+    nodes: dict[str, Told] = {**LED, **member(JAVA), **owned(A, JAVA), "sharding/0/running": JAVA}
+    noted = {**nodes, "sharding/0/misfire": ""}
+    (step, *_) = firing.decide(a_view(noted, now=T, cursors={0: cursor(), 1: None}))
+    assert isinstance(step, Step)
+    assert Require("sharding/0/misfire") in step.writes
+
+
+def test_a_java_member_that_has_just_ended_a_run_has_a_while_to_make_good_what_was_noted_meanwhile() -> None:
+    nodes: dict[str, Told] = {**LED, **member(JAVA), **owned(A, JAVA), "sharding/0/misfire": ""}
+    known = {0: cursor(at=T), 1: None}
+    ended = {"sharding/0/running": 99.8}
+    waits: list[object] = list(firing.decide(a_view(nodes, now=T, cursors=known, since=ended, boot=100.0)))
+    assert starts(waits) == []
+    assert Look(99.8 + sharding.HEED, "a Java member may run shard 0 once more") in waits
+    later = firing.decide(a_view(nodes, now=T, cursors=known, since=ended, boot=101.0))
+    assert [each.item for each in starts(list(later))] == [0]
+
+
 def test_a_missed_fire_that_java_noted_is_made_good_and_the_note_goes_with_the_claim() -> None:
     nodes = {**LED, **owned(A, B), "sharding/0/misfire": ""}
     (step, *_) = firing.decide(a_view(nodes, now=T, cursors={0: cursor(at=T), 1: None}))

@@ -1,12 +1,12 @@
 """Rotation: with SINGLE_SHARDING_BALANCE a job of one shard goes round."""
 
-from shardwright.coordination import ending, firing, rotation, sharding
+from shardwright.coordination import ending, failover, firing, rotation, sharding
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.coordination.step import Claim, Create, Delete, Forbid, Forget, Put, Require, Step, Write
 from shardwright.coordination.view import Run, Source
 
 from .test_firing import FIRE, LED, T, cursor, owned, starts
-from .views import A, B, Told, a_view, member
+from .views import JAVA, NOW, A, B, Told, a_view, member
 
 ROUND = {"strategy": rotation.STRATEGY, "shards": 1}
 C = "10.0.0.4@-@14-c"
@@ -37,6 +37,24 @@ def begins(nodes: dict[str, Told], me: str = A, config: dict[str, object] | None
 
 
 RUN = [Claim(0, FIRE, Source.SCHEDULED, "4")]
+
+
+def test_a_fire_that_fell_before_the_turn_was_ours_is_javas_who_had_it() -> None:
+    nodes: dict[str, Told] = {**LED, **member(JAVA), **owned(A), rotation.NODE: "10.0.0.1"}
+    known = {"config": ROUND, "cursors": {0: cursor()}, "boot": 100.0}
+
+    def begun(since: float) -> list[Claim]:
+        return starts(list(firing.decide(a_view(nodes, now=T, since={rotation.NODE: since}, **known))))  # type: ignore[arg-type]
+
+    assert begun(since=99.0) == RUN
+    assert begun(since=100.0) == []
+
+
+def test_who_has_the_turn_accounts_for_what_the_dead_left_although_java_owns_the_shard() -> None:
+    left = cursor(run=Tenure("10.9.9.9@-@1-z", "2", NOW.isoformat(), "scheduled", 1))
+    nodes: dict[str, Told] = {**LED, **member(JAVA), **owned(JAVA), rotation.NODE: "10.0.0.1"}
+    (step,) = failover.put_up_unmarked(a_view(nodes, now=T, config=ROUND, cursors={0: left}))
+    assert [write.path for write in step.writes] == ["~~cursor/0"]
 
 
 def test_with_the_end_of_a_run_the_turn_and_the_shard_go_to_the_next_instance() -> None:

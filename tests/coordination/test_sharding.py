@@ -229,8 +229,27 @@ def test_a_java_leader_that_overlooked_somebody_is_reminded_after_a_while() -> N
 
 
 def test_a_java_leader_that_does_not_see_who_has_gone_is_reminded() -> None:
-    assert len(steps({**LED_BY_JAVA, **owned(JAVA, A, "gone@-@1")}, **LONG_QUIET)) == 1
-    assert len(steps({**LED_BY_JAVA, **owned(JAVA, A)}, **LONG_QUIET)) == 1
+    for left in (owned(JAVA, A, "gone@-@1"), owned(JAVA, A)):
+        assert [type(each) for each in steps({**LED_BY_JAVA, **left}, **LONG_QUIET)] == [Step]
+
+
+def test_a_java_leader_is_not_reminded_by_one_who_refused_the_settings_it_goes_by() -> None:
+    theirs = (
+        "jobName: job\ncron: 0/10 * * * * ?\nshardingTotalCount: 4\n"
+        "shardingItemParameters: '0=a,1=b,0=c'\njobShardingStrategyType: AVG_ALLOCATION\n"
+    )
+    nodes = {**LED_BY_JAVA, **owned(JAVA, JAVA, A, A), "config": theirs}
+    refusing = {"config": {"shards": 3, "strategy": "AVG_ALLOCATION"}, "boot": 2000.0, "adopted": theirs}
+    assert steps(nodes, **refusing) == []
+
+
+def test_a_java_leader_is_not_reminded_of_what_one_of_ours_shared_out_fairly_by_a_strategy_of_its_own() -> (
+    None
+):
+    fair = {**LED_BY_JAVA, **owned(A, JAVA)}
+    assert steps(fair, config={"shards": 2}, boot=2000.0) == []
+    unfair = {**LED_BY_JAVA, **owned(A, A)}
+    assert [type(each) for each in steps(unfair, config={"shards": 2}, boot=2000.0)] == [Step]
 
 
 @pytest.mark.parametrize(

@@ -102,11 +102,19 @@ class Job:
         """A Python one."""
         return self._start(PYTHON, who, length, session, hosts)
 
-    def members(self, first: str, *, length: float = 0.1, session: float = 10.0) -> dict[str, Peer]:
+    def members(
+        self,
+        first: str,
+        *,
+        length: float = 0.1,
+        session: float = 10.0,
+        lengths: dict[str, float] | None = None,
+    ) -> dict[str, Peer]:
         """A Java member and a Python one; whoever comes first leads."""
         start = {"java": self.java, "python": self.python}
         inorder = sorted(start, key=lambda who: who != first)
-        peers = {who: start[who](length=length, session=session) for who in inorder}
+        lasting = {**dict.fromkeys(start, length), **(lengths or {})}
+        peers = {who: start[who](length=lasting[who], session=session) for who in inorder}
         self.until_shared_out(self.shards, *peers.values())
         assert self.leader() == self.id_of(peers[first])
         return peers
@@ -204,10 +212,6 @@ class Job:
 
     def flagged(self) -> bool:
         return bool(self.made(NECESSARY) or self.made(PROCESSING))
-
-    def flag(self) -> None:
-        """Have the leader share out anew."""
-        self._client.ensure_path(self._path(NECESSARY))
 
     def put(self, path: str, data: str) -> None:
         self._client.set(self._path(path), data.encode())

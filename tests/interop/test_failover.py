@@ -60,6 +60,31 @@ def test_what_the_one_who_took_it_over_left_behind_is_taken_over_in_turn(job: Jo
     assert next(run for run in job.story.runs(who="last") if run.item == lost).source == "failover"
 
 
+def test_a_python_member_that_is_cut_off_for_a_moment_keeps_its_node_and_its_runs(
+    job: Job, zookeeper: Server
+) -> None:
+    """Unlike a Java member, which makes its node anew: neither does Java mind, nor take anything over."""
+    job.cron, job.shards, job.failover = "0/5 * * * * ?", 4, True
+    with Proxy(zookeeper.hosts) as proxy:
+        java, python = job.java(), job.python(length=8.0, hosts=proxy.hosts)
+        job.until_shared_out(4, java, python)
+        job.until(lambda: len(job.story.open("python")) == 2)
+        interrupted = job.story.open("python")
+        node = f"instances/{job.id_of(python)}"
+        made = job.made(node)
+
+        proxy.cut()
+        time.sleep(CUT)  # how long it lasts is what this is about
+        proxy.heal()
+        place = job.story.place()
+        job.until(lambda: not set(interrupted) & set(job.story.open("python")))
+        job.until(lambda: len(job.story.runs(since=place, who="python")) >= 2)
+        assert job.made(node) == made
+        theirs = {run.item for run in job.story.runs(since=interrupted[0].start, who="java")}
+        assert theirs.isdisjoint(run.item for run in interrupted)
+        assert twice_at_once(job.story.runs()) == []
+
+
 @pytest.mark.parametrize("first", ["java", "python"])
 def test_a_java_member_that_blinks_keeps_its_run(job: Job, zookeeper: Server, first: str) -> None:
     """A cut of two seconds leaves its session alone, but on its return a Java member deletes and re-makes its

@@ -7,10 +7,16 @@ from .job import Job
 pytestmark = pytest.mark.interop
 
 
-def test_listeners_of_both_kinds_are_called_once_for_all_shards_together(job: Job) -> None:
-    """Java comes first: whether members have such listeners, Java reads in the settings it publishes."""
-    job.cron, job.shards, job.once = "0/6 * * * * ?", 4, True
-    job.members("java", length=0.5)
+@pytest.mark.parametrize(
+    "lengths", [{"java": 0.5, "python": 0.5}, {"java": 0.5, "python": 3.0}, {"java": 3.0, "python": 0.5}]
+)
+def test_listeners_of_both_kinds_are_called_once_for_all_shards_together(
+    job: Job, lengths: dict[str, float]
+) -> None:
+    """Java comes first: whether members have such listeners, Java reads in the settings it publishes. Whoever
+    takes longer reports last."""
+    job.cron, job.shards, job.once = "0/8 * * * * ?", 4, True
+    job.members("java", lengths=lengths)
     job.until(lambda: job.story.events()[-1]["event"] == "all completed")
     place = job.story.place()
     job.until(lambda: job.story.count("all completed", since=place) >= 3)

@@ -242,6 +242,19 @@ def test_the_one_shard_of_a_job_that_goes_round_runs_on_one_java_member_after_th
     assert [sorted(ran[first : first + 3]) for first in range(0, 9, 3)] == [members] * 3
 
 
+@pytest.mark.parametrize("order", ["jp", "pj", "jpp", "jjp"])
+def test_the_one_shard_goes_round_among_both_kinds_and_runs_once_per_fire(order: str) -> None:
+    world = World(2, config(shards=1, strategy="SINGLE_SHARDING_BALANCE"), lengths=(0.1,))
+    for kind in order:
+        if kind == "j":
+            join_java(world)
+        else:
+            world.join()
+            world.advance(1.0)
+    until(world, 155)
+    assert fires(world) == times(10, 150, shards=1)
+
+
 def test_the_same_seed_tells_the_same_story() -> None:
     def story() -> list[str]:
         world = World(12, config(), lengths=(0.1, 4.0, 12.0))

@@ -13,8 +13,8 @@ member that died is run by another, also by one whose own shards have all ended.
 
 Java members report their shards in `guarantee/<kind>`. One that finds all there calls; the others wait, each
 with a thread, until that node is gone, and notice only what happens while they wait. So ours give them a
-while to call or to begin to wait before they call themselves, and take the node away when their call has
-ended.
+while to call or to begin to wait before they call themselves, and take the node away with their call; before
+the first shard when the call has ended.
 """
 
 import json
@@ -91,12 +91,20 @@ def reached(view: View, place: Place, last: Last | None) -> str | None:
 
     The same request has another number at each instance: all are answered when the last has come.
     """
-    marks = milestone.marks_of(view, place)
+    every = milestone.marks_of(view, place)
+    marks = {item: mark for item, mark in every.items() if not _closed_by_java(view, place, item)}
     fires = [marks[item].fire if item in marks else None for item in expected(view, place[0])]
     known = sorted((fire for fire in fires if fire is not None), key=order)
     if not known or len(known) < len(fires) or (last is not None and order(known[0]) <= order(last.fire)):
         return None
     return known[0] if place[1] == SCHEDULED else known[-1]
+
+
+def _closed_by_java(view: View, place: Place, item: int) -> bool:
+    """Whether a Java member has called for the fire that this shard came to: it took the report away."""
+    mark = milestone.marks_of(view, place)[item]
+    told = mark.java and bool(instance.java_members(view))
+    return told and milestone.guarantee_node(place[0], item) not in view.tree
 
 
 def latch_of(kind: str) -> str:
@@ -192,12 +200,12 @@ def call(view: View, place: Place, last: Last, then: Effect) -> Iterator[Step | 
 
 
 def record(view: View, place: Place, last: Last) -> list[Write]:
-    """Write of a call, and for which round of Java members it is; what they left of one goes with it when
-    none is there any more."""
+    """Write of a call, and close the round that Java members are in: at once, unless their shards are not to
+    begin before it has ended."""
     root = reports(place[0])
     if root not in view.tree:
         return written(view, place, last)
-    if instance.java_members(view):
+    if place[0] == STARTED and instance.java_members(view):
         return written(view, place, replace(last, round=view.tree.node(root).made))
     return [*written(view, place, last), Delete(root, recursive=True)]
 

@@ -14,7 +14,7 @@ run is of the taken shard and nothing else.
 
 from collections.abc import Iterator
 
-from . import claim, execution, gap, group, instance, latch, server, sharding, timekeeping
+from . import claim, execution, gap, group, instance, latch, rotation, server, sharding, timekeeping
 from .step import Create, Delete, Look, Put, Step, Write, do
 from .view import Source, View, number
 
@@ -138,8 +138,10 @@ def taken_up_since(view: View, item: int) -> bool:
 
 
 def put_up_unmarked(view: View) -> Iterator[Step]:
-    """A claim of the dead that has no mark: only the shard's owner knows of it, by the cursor."""
-    ours = sharding.mine(view)
+    """A claim of the dead that has no mark: only the shard's owner knows of it, by the cursor, or whose turn
+    it is where that is another."""
+    owned = sharding.mine(view)
+    ours = sorted({*owned, *rotation.turn(view, owned)})
     view.cursors.need(ours)
     for item in ours:
         run = claim.cursor(view, item).run

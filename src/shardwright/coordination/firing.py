@@ -83,6 +83,7 @@ def fire(view: View) -> Generator[Step | Look, None, set[int] | None]:
 
     # What still runs is made good when it has ended; what the dead left unfinished is failover's.
     fires = due.fires(view, gap.open_for(view, mine))
+    fires = {item: fire for item, fire in fires.items() if rotation.came_after_our_turn(view, fire)}
     beside = [item for item in mine if overlap.beside(view, item)]
     free = [item for item in mine if not claim.busy(view, item)]
     busy = sorted(set(mine).difference(free, beside))
@@ -94,6 +95,7 @@ def fire(view: View) -> Generator[Step | Look, None, set[int] | None]:
     free = idle + beside
 
     noted = set(misfire.left_by_java(view, free))
+    yield from misfire.wait_for_java(view, free)
     open_to_past = [item for item in idle if item in fires or item not in noted]
     past = again.wished(
         view, [item for item in open_to_past if again.has_its_turn(view, item, fires.get(item))]

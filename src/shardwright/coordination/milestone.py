@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from . import instance
-from .step import Create, Put, Write
+from .step import Create, Put, Require, Write
 from .view import View
 
 STARTED, COMPLETED = "started", "completed"
@@ -104,5 +104,7 @@ def marks(view: View, kind: str, item: int, fire: str) -> Iterator[Write]:
     java = bool(instance.java_members(view))
     node, text = mark_node((kind, round_of(fire)), item), Mark(fire, view.now, java).text()
     yield Put(node, text) if node in view.tree else Create(node, text)
-    if java and guarantee_node(kind, item) not in view.tree:
-        yield Create(guarantee_node(kind, item))
+    if java:
+        told = guarantee_node(kind, item)
+        # Where it stands from the fire before, somebody may be taking it away just now.
+        yield Require(told) if told in view.tree else Create(told)

@@ -16,7 +16,7 @@ from datetime import datetime
 from itertools import chain
 
 from . import claim, due, execution, instance, overlap, sharding
-from .step import Create, Delete, Require, Step, Write, do, portions
+from .step import Create, Delete, Look, Require, Step, Write, do, portions
 from .view import Source, View
 
 
@@ -30,8 +30,23 @@ def owed(view: View, item: int) -> claim.Fire:
 
 
 def left_by_java(view: View, items: Iterable[int]) -> list[int]:
-    """Of these shards, those of which a missed fire is noted."""
-    return [item for item in items if node(item) in view.tree] if overlap.made_good(view) else []
+    """Of these shards, those of which a missed fire is noted, and which no Java member is about to run for
+    it."""
+    if not overlap.made_good(view):
+        return []
+    return [item for item in items if node(item) in view.tree and view.boot >= _left_at(view, item)]
+
+
+def wait_for_java(view: View, items: Iterable[int]) -> Iterator[Look]:
+    """Who has just ended a run may be about to make good what was noted meanwhile."""
+    for item in items:
+        if node(item) in view.tree and view.boot < _left_at(view, item):
+            yield Look(_left_at(view, item), f"a Java member may run shard {item} once more")
+
+
+def _left_at(view: View, item: int) -> float:
+    ended = view.tree.since(execution.running_node(item))
+    return ended + sharding.HEED if instance.java_members(view) else 0.0
 
 
 def remember(view: View, fires: Mapping[int, datetime]) -> Iterator[Step]:
@@ -61,8 +76,7 @@ def _hand_over(view: View, fires: Mapping[int, datetime]) -> Iterator[Step]:
 def _handing_over(view: View, item: int, fire: datetime) -> Iterator[Write]:
     now = claim.cursor(view, item)
     yield sharding.owned(view, item)
-    if node(item) not in view.tree:
-        yield Create(node(item))
+    yield Require(node(item)) if node(item) in view.tree else Create(node(item))
     yield claim.put(view, item, replace(now, at=fire), *due.had_by_java(view, now.at, fire))
 
 

@@ -8,6 +8,7 @@ owner runs as ever.
 """
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from . import instance, server, sharding
 from .step import Create, Delete, Put, Write
@@ -31,6 +32,13 @@ def turn(view: View, assigned: list[int]) -> list[int]:
         return assigned
     owner = view.tree.get(sharding.owner_node(0))
     return [0] if view.me == (owner if owner in there else there[0]) else []
+
+
+def came_after_our_turn(view: View, fire: datetime) -> bool:
+    """Whether a fire is not one of those before us: Java members run theirs and tell no cursor."""
+    if not rotates(view) or not instance.java_members(view) or NODE not in view.tree:
+        return True
+    return fire > view.now - timedelta(seconds=view.boot - view.tree.since(NODE))
 
 
 def pass_on(view: View, heir: str | None) -> Iterator[Write]:

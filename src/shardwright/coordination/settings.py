@@ -76,6 +76,14 @@ def replaces(view: View) -> bool:
         return True
 
 
+def refused(view: View) -> bool:
+    """Whether we go on by settings of before, because those in the registry make no sense to us."""
+    try:
+        return NODE in view.tree and parse(view.tree.get(NODE) or "", job=view.config.name) != view.config
+    except ConfigError:
+        return True
+
+
 def tell_difference(view: View) -> Iterator[Step]:
     """Whoever has changed a setting in the code, and sees no effect, should know why."""
     try:

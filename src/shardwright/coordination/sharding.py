@@ -24,7 +24,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from . import claim, due, execution, instance, leader, request, server, strategies
+from . import claim, due, execution, instance, leader, request, server, settings, strategies
 from .step import Create, Delete, Forbid, Look, Put, Require, Say, Step, Write, do, portions
 from .view import View, number, once
 
@@ -159,7 +159,7 @@ def decide(view: View) -> Iterator[Step | Look]:
 def remind(view: View) -> Iterator[Step | Look]:
     """Have a Java leader share out anew where it has missed that it should."""
     flagged = NECESSARY in view.tree or PROCESSING in view.tree
-    if flagged or not instance.registered(view) or _as_java_would(view):
+    if flagged or not instance.registered(view) or settings.refused(view) or _as_java_would(view):
         return
     quiet = max(map(view.tree.since, _told_to_a_java_leader(view))) + MISSED
     if view.boot < quiet:
@@ -176,7 +176,8 @@ def _as_java_would(view: View) -> bool:
     able = [who for who in view.tree.children("instances") if server.enabled(view, who)]
     if name is None or view.config.static_sharding or not able:
         return True
-    if name == _FICKLE:
+    if name == _FICKLE or name != view.config.strategy:
+        # It answers otherwise each time; or a leader of ours has shared out by a strategy that Java lacks.
         return len(now) == len(view.items) and _fair(now, able)
     workers = strategies.in_elasticjob_order(able)
     return now == _ask(view, name, strategies.Question(view.config.name, workers, len(view.items), view.now))
