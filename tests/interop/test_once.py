@@ -8,7 +8,9 @@ pytestmark = pytest.mark.interop
 
 
 @pytest.mark.parametrize(
-    "lengths", [{"java": 0.5, "python": 0.5}, {"java": 0.5, "python": 3.0}, {"java": 3.0, "python": 0.5}]
+    "lengths",
+    [{"java": 0.5, "python": 0.5}, {"java": 0.5, "python": 3.0}, {"java": 3.0, "python": 0.5}],
+    ids=["alike", "python longer", "java longer"],
 )
 def test_listeners_of_both_kinds_are_called_once_for_all_shards_together(
     job: Job, lengths: dict[str, float]
