@@ -32,6 +32,9 @@ TOLD = 0.5
 #: For how long one who was stopped may take to learn that it has been given up, and to heed it.
 WAKING = 0.3
 
+#: How late a fire may be begun on a busy machine: when the clock is set meanwhile, a later one stands for it.
+LATE = 3.0
+
 #: By how much a process's idea of the registry's clock may be off.
 APART = 0.2
 
@@ -151,6 +154,8 @@ def _blocked(history: History, job: Job, runs: Sequence[Run]) -> Iterator[tuple[
         after = bisect_right(begins, over)
         # What was claimed ahead of its fire goes with who claimed it, where nobody is to run it again.
         begin = fault.at if job.failover else fault.at - AHEAD
+        if fault.kind == "step":
+            begin = fault.at - LATE
         yield begin, begins[after] if after < len(begins) else float("inf")
 
 
