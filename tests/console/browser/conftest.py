@@ -1,0 +1,69 @@
+"""What the browser tests share: one browser, and for each module a stage with a console and somebody signed
+in, on SQLite and on ZooKeeper."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.console.browser import chromium
+from tests.console.browser.desk import Desk
+from tests.console.browser.stage import Stage
+from tests.zookeeper_server import Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+#: For how many seconds a session is kept without a sign of life.
+SESSION = 2.0
+
+numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    with chromium.opened() as browser:
+        yield browser
+
+
+def url_of(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:
+    """The address of a registry of its own."""
+    if kind == "sqlite":
+        folder.chmod(0o700)
+        return f"sqlite://{folder / 'registry.db'}?session_timeout={SESSION}s"
+    server: Server = request.getfixturevalue("zookeeper")
+    return f"zookeeper://{server.hosts}/browser{next(numbers)}?session_timeout={SESSION}s"
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("zookeeper", marks=pytest.mark.zookeeper)])
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Three replicas, two who take part in the recipes, and nobody else in that registry."""
+    folder = tmp_path_factory.mktemp("stage")
+    with Stage(url_of(request.param, folder, request), folder) as stage:
+        stage.start(3)
+        stage.take_part(2)
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def admin(stage: Stage, browser: "Browser") -> Iterator[Desk]:
+    """The first account, made by the token that the console printed; the console is the module's own."""
+    with Desk(browser, stage.open_console()) as desk:
+        desk.sign_in_first("ann", "correct horse battery")
+        yield desk
+
+
+@pytest.fixture
+def desk(admin: Desk) -> Iterator[Desk]:
+    """The same, with whatever went wrong on the page told at the end of the test."""
+    admin.begin()
+    yield admin
+    admin.check()
+
+
+def text(words: str) -> re.Pattern[str]:
+    """A whole text, as it is read."""
+    return re.compile(rf"^\s*{re.escape(words)}\s*$")
