@@ -1,0 +1,242 @@
+"""The gate: who comes in. Accounts, sessions and lock-out together, and the audit of all that."""
+
+import hashlib
+import hmac
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..clock import Clock, SystemClock
+from ..ops import audit
+from ..ops.audit import Action, Audit
+from . import refusals
+from .accounts import Account, AccountError, Accounts
+from .lockout import Lockout
+from .refusals import Refusal
+from .roles import Roles
+from .routing import Visitor
+from .sessions import Session, Sessions
+
+log = logging.getLogger("shardwright.console")
+
+#: How long a name may be that somebody claims to be called, in the audit and in lock-out.
+LONGEST_NAME = 100
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Somebody has signed in: the session, and the id that opens it."""
+
+    opens: str
+    session: Session
+
+
+class Gate:
+    """Whom to let in, as what."""
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        registries: Mapping[str, str],
+        *,
+        clock: Clock | None = None,
+        tell: Audit = audit.to_log,
+        token: str | None = None,
+        label: str | None = None,
+    ) -> None:
+        """`registries` are the addresses by name, `token` the one-time token while there is no account."""
+        self.accounts = accounts
+        self.addresses = registries
+        self.registries = frozenset(registries)
+        self.clock = clock or SystemClock()
+        self.sessions = Sessions(self.clock)
+        self.lockout = Lockout(self.clock)
+        self.label = label
+        """What a sign-in by somebody else's word is called, where there is one."""
+        self._tell = tell
+        self._token = None if token is None else _digest(token)
+
+    # -- signing in ---------------------------------------------------------------------------------
+
+    def sign_in(self, user: str, password: str, address: str) -> Entry:
+        user = user[:LONGEST_NAME]
+        self._check_patience(user, address)
+        account = self.accounts.verified(user, password)
+        if account is None:
+            self.lockout.failed(user, address)
+            self.audit(user, "login", address, "refused: wrong user or password")
+            raise refusals.not_signed_in("the user or the password is wrong")
+        self.lockout.succeeded(user)
+        return self._begin(account, address)
+
+    def sign_in_first(self, token: str, address: str) -> Entry:
+        """With the one-time token, which is for making the first account only."""
+        self._check_patience("", address)
+        if not self.wants_token() or not self._is_token(token):
+            self.lockout.failed("", address)
+            self.audit("", "login", address, "refused: wrong token")
+            raise refusals.not_signed_in("this token is not valid: it was printed when the console started")
+        self.audit("", "login", address, audit.DONE, "with the one-time token")
+        return Entry(*self.sessions.begin("", stamp="", address=address, first=True))
+
+    def vouched(self, user: str, roles: Roles, address: str) -> Entry:
+        """Somebody for whom the provider has vouched."""
+        self.audit(user, "login", address, audit.DONE, "by OpenID Connect")
+        return Entry(*self.sessions.begin(user, stamp="", address=address, roles=roles))
+
+    def wants_token(self) -> bool:
+        return self._token is not None and self.accounts.are_none()
+
+    def sign_out(self, visitor: Visitor) -> None:
+        if self.sessions.end(visitor.session):
+            self.audit(visitor.name, "logout", visitor.address, audit.DONE)
+
+    # -- coming back --------------------------------------------------------------------------------
+
+    def session(self, opens: str) -> Session | None:
+        """The session that a cookie opens, if its user may still come in."""
+        session = self.sessions.used(opens)
+        if session is None or self._roles(session) is not None:
+            return session
+        self.sessions.end(session.key)
+        return None
+
+    def caller(self, session: Session, address: str) -> Visitor:
+        roles = self._roles(session) or {}
+        return Visitor(
+            session.user,
+            roles,
+            roles.get("*"),
+            address,
+            session.key,
+            first=session.first,
+            lasts=lambda: self._lasts(session.key),
+        )
+
+    def _lasts(self, key: str) -> bool:
+        session = self.sessions.find(key)
+        return session is not None and self._roles(session) is not None
+
+    def _roles(self, session: Session) -> Roles | None:
+        """What its user may do now; None where the session is over, because the account is another."""
+        if session.first:
+            return {} if self.accounts.are_none() else None
+        if session.roles is not None:
+            return session.roles
+        account = self.accounts.find(session.user)
+        return account.roles if account and account.stamp == session.stamp else None
+
+    # -- accounts -----------------------------------------------------------------------------------
+
+    def add(self, visitor: Visitor, name: str, password: str, roles: Mapping[str, str]) -> Account:
+        def act() -> Account:
+            account = self.accounts.add(name, password, roles, only_if_none=visitor.first)
+            self._token = None
+            self.sessions.end_first()
+            return account
+
+        return self._changed(visitor, "add user", name, _said(roles), act)
+
+    def update(
+        self, visitor: Visitor, name: str, password: str | None, roles: Mapping[str, str] | None
+    ) -> Account:
+        told = [*(["password"] if password is not None else []), *([_said(roles)] if roles else [])]
+
+        def act() -> Account:
+            account = self.accounts.update(name, password, roles)
+            self.sessions.end_all_of(name)
+            return account
+
+        return self._changed(visitor, "change user", name, ", ".join(told), act)
+
+    def remove(self, visitor: Visitor, name: str) -> None:
+        def act() -> None:
+            self.accounts.remove(name)
+            self.sessions.end_all_of(name)
+
+        self._changed(visitor, "remove user", name, "", act)
+
+    def change_own_password(self, visitor: Visitor, old: str, new: str) -> Entry:
+        """Another password for whoever calls; all their sessions end, and a new one begins."""
+        self._check_patience(visitor.name, visitor.address)
+        if self.accounts.find(visitor.name) is None:
+            raise refusals.invalid(f"{visitor.name} has no password here: it is kept by {self.label}")
+        if self.accounts.verified(visitor.name, old) is None:
+            self.lockout.failed(visitor.name, visitor.address)
+            self.audit(visitor.name, "password", visitor.name, "refused: wrong password")
+            raise refusals.invalid("the old password is wrong")
+
+        def act() -> Account:
+            account = self.accounts.set_password(visitor.name, new)
+            self.sessions.end_all_of(visitor.name)
+            return account
+
+        account = self._changed(visitor, "password", visitor.name, "", act)
+        return Entry(*self.sessions.begin(account.name, stamp=account.stamp, address=visitor.address))
+
+    def end_session(self, visitor: Visitor, key: str) -> None:
+        session = self.sessions.find(key)
+        if session is None or not self.sessions.end(key):
+            raise refusals.unknown(f"there is no session {key!r}")
+        self.audit(visitor.name, "end session", session.user, audit.DONE, key)
+
+    # -- the audit ----------------------------------------------------------------------------------
+
+    def note_refusal(self, visitor: Visitor | None, address: str, route: str, refusal: Refusal) -> None:
+        """Tell of somebody who tried what they may not. One who has not signed in is nobody: telling of each
+        such call would let anybody fill the audit."""
+        if visitor is None or refusal.status == 401:
+            log.info("%s: %s: %s", address, route, refusal.sentence)
+            return
+        self.audit(visitor.name, "call", route, f"refused: {refusal.sentence}", address)
+
+    def audit(self, who: str, what: str, target: str, outcome: str, detail: str = "") -> None:
+        """Note it. An audit that cannot be written hinders nobody from signing in or out, and is told."""
+        action = Action(self.clock.wall(), f"{who or 'nobody'} (console)", what, target, detail, outcome)
+        try:
+            self._tell(action)
+        except Exception as error:
+            log.error("the audit could not be told of %s %s: %r", what, target, error)
+
+    # -- inside -------------------------------------------------------------------------------------
+
+    def _changed(
+        self, visitor: Visitor, what: str, target: str, detail: str, act: Callable[[], Answer]
+    ) -> Answer:
+        try:
+            answer = act()
+        except AccountError as error:
+            self.audit(visitor.name, what, target, f"refused: {error}", detail)
+            raise
+        self.audit(visitor.name, what, target, audit.DONE, detail)
+        return answer
+
+    def _begin(self, account: Account, address: str) -> Entry:
+        self.audit(account.name, "login", address, audit.DONE)
+        return Entry(*self.sessions.begin(account.name, stamp=account.stamp, address=address))
+
+    def _check_patience(self, user: str, address: str) -> None:
+        seconds = self.lockout.wait(user, address)
+        if seconds:
+            self.audit(user, "login", address, f"refused: to wait {seconds} s")
+            raise refusals.too_early(seconds)
+
+    def _is_token(self, token: str) -> bool:
+        return self._token is not None and hmac.compare_digest(_digest(token), self._token)
+
+
+def new_token() -> str:
+    """A one-time token for the first start."""
+    return secrets.token_urlsafe(24)
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="replace")).digest()
+
+
+def _said(roles: Mapping[str, str] | None) -> str:
+    return ", ".join(f"{role} of {registry}" for registry, role in (roles or {}).items())
