@@ -1,17 +1,12 @@
-"""What the history tells of fires, as it is shown: in a table, and in JSON."""
+"""What the history tells of fires, as it is shown in a table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
 
 from .. import durations
-from ..history.ledger import Attempt, Disposition, Entry
-from ..ops.values import plain
+from ..history.ledger import Disposition, Entry
 from ..outcomes import OK
 from .blocks import NONE, Table, said
-
-#: What the runs wrote to the log, by the id of the run.
-Logs = Mapping[str, Mapping[str, object]]
 
 COLUMNS = ("fire", "job", "shard", "what", "began", "took", "late", "process", "why")
 
@@ -26,41 +21,6 @@ def in_order(entries: Iterable[Entry]) -> list[Entry]:
 
 def fire_table(entries: Iterable[Entry], empty: str) -> Table:
     return Table(COLUMNS, [_row(entry) for entry in entries], empty)
-
-
-def as_json(entry: Entry, logs: Logs | None = None) -> dict[str, Any]:
-    verdict = entry.verdict
-    return {
-        "job": entry.key.job,
-        "made": entry.key.made,
-        "fire": entry.key.fire,
-        "shard": entry.key.item,
-        "due": plain(entry.due),
-        "disposition": entry.disposition.value,
-        "outcome": entry.outcome,
-        "began": plain(entry.began),
-        "ended": plain(entry.ended),
-        "late": entry.late,
-        "process": entry.by,
-        "reason": verdict.reason if verdict else "",
-        "later": verdict.later if verdict else "",
-        "attempts": [_attempt(each, logs or {}) for each in entry.attempts],
-    }
-
-
-def _attempt(attempt: Attempt, logs: Logs) -> dict[str, Any]:
-    return {
-        "id": attempt.id,
-        "process": attempt.by,
-        "host": attempt.host,
-        "source": attempt.source,
-        "number": attempt.number,
-        "began": plain(attempt.began),
-        "ended": plain(attempt.ended),
-        "outcome": attempt.outcome,
-        "failure": attempt.failure,
-        "log": logs.get(attempt.id),
-    }
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

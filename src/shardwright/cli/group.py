@@ -18,6 +18,7 @@ from .call import FAILED, REGISTRY, WRONG_USAGE, Unanswered
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Running": {
         "run": ("Run a scheduler and its jobs.", "run"),
+        "console": ("Serve the web console.", "console"),
         "next": ("Tell when a schedule fires, and what to know about it.", "next"),
     },
     "Looking": {

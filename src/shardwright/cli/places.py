@@ -9,6 +9,7 @@ import logging
 import os
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,6 +24,9 @@ SETTINGS = {
     "registry": '"sqlite:///path.db" or "zookeeper://host/namespace"',
     "history": '"sqlite:////folder/history.db" or "postgresql://user@host/database"',
 }
+
+#: The tables that it may have, which whoever they are for looks into.
+TABLES = ("console",)
 
 #: For how many seconds an answer is waited for.
 PATIENCE = 10.0
@@ -65,12 +69,24 @@ def check_file(url: str) -> None:
 
 def in_a_file(setting: str) -> str | None:
     """What the nearest file says about this, if there is one and it does."""
+    said = _said().get(setting)
+    return said if isinstance(said, str) else None
+
+
+def table_in_a_file(name: str) -> dict[str, Any]:
+    """A table of the nearest file; empty where there is none."""
+    said = _said().get(name)
+    return said if isinstance(said, dict) else {}
+
+
+def _said() -> dict[str, Any]:
+    """All that the nearest file says."""
     try:
         folder = Path.cwd()
     except FileNotFoundError:  # it was removed meanwhile
-        return None
+        return {}
     file = next((each / FILE for each in (folder, *folder.parents) if _is_file(each / FILE)), None)
-    return None if file is None else _read(file).get(setting)
+    return {} if file is None else _read(file)
 
 
 def is_there(file: Path) -> bool:
@@ -87,7 +103,7 @@ def _is_file(file: Path) -> bool:
         return False
 
 
-def _read(file: Path) -> dict[str, str]:
+def _read(file: Path) -> dict[str, Any]:
     """All that a file says, which must make sense as a whole."""
     owner = file.stat().st_uid
     if owner not in (os.getuid(), 0):  # in a folder that all may write to it would be anybody's word
@@ -98,12 +114,15 @@ def _read(file: Path) -> dict[str, str]:
         said = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise click.UsageError(f"{file} cannot be read: {error}") from None
-    unknown = sorted(said.keys() - SETTINGS.keys())
+    unknown = sorted(said.keys() - SETTINGS.keys() - set(TABLES))
     if unknown:
         raise click.UsageError(
-            f"{file}: there is no setting {unknown[0]!r}; there are: {', '.join(SETTINGS)}"
+            f"{file}: there is no setting {unknown[0]!r}; there are: {', '.join([*SETTINGS, *TABLES])}"
         )
-    for setting in said or ["registry"]:
+    for table in said.keys() & set(TABLES):
+        if not isinstance(said[table], dict):
+            raise click.UsageError(f"{file}: {table} is a table: [{table}]")
+    for setting in [each for each in said if each not in TABLES] or ([] if said else ["registry"]):
         if not isinstance(said.get(setting), str) or not said[setting]:
             raise click.UsageError(f"{file}: say {setting} = {SETTINGS[setting]}")
     return said

@@ -83,7 +83,6 @@ class Console:
             return
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        self.api.state.desk.close()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:

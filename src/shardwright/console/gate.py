@@ -58,6 +58,7 @@ class Gate:
         self.label = label
         """What a sign-in by somebody else's word is called, where there is one."""
         self._tell = tell
+        self._closed = False
         self._token = None if token is None else _digest(token)
 
     # -- signing in ---------------------------------------------------------------------------------
@@ -117,7 +118,13 @@ class Gate:
             lasts=lambda: self._lasts(session.key),
         )
 
+    def close(self) -> None:
+        """Have whoever streams end: the console stops."""
+        self._closed = True
+
     def _lasts(self, key: str) -> bool:
+        if self._closed:
+            return False
         session = self.sessions.find(key)
         return session is not None and self._roles(session) is not None
 

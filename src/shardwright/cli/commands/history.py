@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ...history.ledger import Disposition, Entry
-from ...ops.values import plain
+from ...ops import told
+from ...ops.told import Logs
 from ...outcomes import FAILED, OK, SUPERSEDED, TIMED_OUT
 from .. import histories
 from ..blocks import Block, Table, Words, said
 from ..call import Asking, call, examples
 from ..completion import job_names
-from ..fires import Logs, as_json, fire_table, in_order, length
+from ..fires import fire_table, in_order, length
 from ..known import check_known
 from ..moments import moment
 
@@ -141,7 +142,7 @@ def _fires(context: click.Context, store: "Store", wanted: Wanted, log: bool) ->
         check_known(call(context), store, wanted.job)
     entries = in_order(page.entries)
     logs = [_logs(store, entry) if log else {} for entry in entries]
-    found = [as_json(entry, each) for entry, each in zip(entries, logs, strict=True)]
+    found = [told.entry(entry, each) for entry, each in zip(entries, logs, strict=True)]
     document = {"fires": found, "more": page.after is not None}
 
     def blocks() -> Iterator[Block]:
@@ -178,20 +179,7 @@ def _statistics(context: click.Context, store: "Store", wanted: Wanted) -> None:
     if wanted.job is not None and not counts:
         check_known(call(context), store, wanted.job)
     found = sorted(counts, key=lambda each: each.day, reverse=True)
-    call(context).show({"counts": list(map(_count, found))}, lambda: [_count_table(found)])
-
-
-def _count(each: "Count") -> dict[str, Any]:
-    return {
-        "job": each.job,
-        "day": each.day.isoformat(),
-        "disposition": each.disposition.value,
-        "outcome": each.outcome,
-        "fires": each.fires,
-        "late": each.late,
-        "latest": each.latest,
-        "ran": each.ran,
-    }
+    call(context).show({"counts": list(map(told.count, found))}, lambda: [_count_table(found)])
 
 
 def _count_table(found: Iterable["Count"]) -> Table:
@@ -218,18 +206,7 @@ def _audit(context: click.Context, store: "Store", wanted: Wanted) -> None:
     found = queries.audit(store, job=wanted.job, begin=wanted.begin, end=wanted.end, limit=wanted.limit)
     if wanted.job is not None and not found:
         check_known(call(context), store, wanted.job)
-    call(context).show({"changes": list(map(_note, found))}, lambda: [_note_table(found)])
-
-
-def _note(each: "Note") -> dict[str, Any]:
-    names = ("at", "who", "what", "target", "detail", "outcome")
-    return dict(
-        zip(
-            names,
-            map(plain, (each.at, each.who, each.what, each.target, each.detail, each.outcome)),
-            strict=True,
-        )
-    )
+    call(context).show({"changes": list(map(told.note, found))}, lambda: [_note_table(found)])
 
 
 def _note_table(found: Iterable["Note"]) -> Table:

@@ -1,8 +1,6 @@
 """`shardwright why`: why a fire came to what it did, in words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -11,13 +9,12 @@ from ...clock import SystemClock
 from ...errors import OperationError
 from ...history import ledger
 from ...history.ledger import Entry
-from ...ops import past
-from ...ops.values import Shown
+from ...ops import timetable, told
+from ...ops.timetable import Timetable
 from .. import histories
 from ..blocks import Words
 from ..call import FAILED, Asking, Call, call, examples
 from ..completion import job_names
-from ..fires import as_json
 from ..known import check_known, settings_of
 from ..moments import moment
 
@@ -25,39 +22,6 @@ if TYPE_CHECKING:
     from ...history.store import Store
 
 LAST = "last"
-NO_TIMETABLE = "What its schedule says cannot be told: the registry cannot be asked, or has no such job."
-
-
-@dataclass(frozen=True, slots=True)
-class Timetable(Shown):
-    """When a job fires by its settings of today, around a time, or around now where none was named."""
-
-    schedule: str
-    """As it was written; empty: only when asked to."""
-    fires_then: bool
-    to_come: bool
-    previous: datetime | None
-    next: datetime | None
-
-    def coming(self) -> str:
-        """The sentence for somebody who has named no time."""
-        if not self.schedule:
-            return "By its settings it fires only when asked to."
-        when = f"fires next at {self.next.isoformat()}" if self.next else "never fires again"
-        return f"By its schedule of today, {self.schedule!r}, it {when}."
-
-    def sentence(self) -> str:
-        """The sentence about the time that was named."""
-        if not self.schedule:
-            return "By its settings it fires only when asked to."
-        if self.fires_then:
-            when = "it fires then, which is still to come" if self.to_come else "it was due then"
-            return f"By its schedule of today, {self.schedule!r}, {when}."
-        before = (
-            f"the last time before is {self.previous.isoformat()}" if self.previous else "it never did before"
-        )
-        after = f"the next is {self.next.isoformat()}" if self.next else "and never does after"
-        return f"By its schedule of today, {self.schedule!r}, it does not fire then: {before}, {after}."
 
 
 @click.command(
@@ -88,30 +52,23 @@ def why_command(context: click.Context, job: str, time: str, shard: int | None) 
         if not found:
             check_known(asked, store, job)
         words = _words(store, job, fire, _chosen(found, shard))
-    timetable = None if found else _timetable(asked, job, fire)
+    by_schedule = None if found else _timetable(asked, job, fire)
     if not found:
-        words = f"{words}\n{_by_schedule(timetable, fire)}"
-    shown = [as_json(entry) for entry in _chosen(found, shard)]
+        words = f"{words}\n{timetable.told(by_schedule, fire)}"
+    shown = [told.entry(entry) for entry in _chosen(found, shard)]
     asked.show(
         {
             "job": job,
             "fire": fire,
             "known": bool(found),
             "words": words,
-            "timetable": timetable.as_json() if timetable else None,
+            "timetable": by_schedule.as_json() if by_schedule else None,
             "shards": shown,
         },
         lambda: [Words(words)],
     )
     if not found:
         context.exit(FAILED)
-
-
-def _by_schedule(timetable: Timetable | None, fire: str | None) -> str:
-    if timetable is None:
-        return NO_TIMETABLE
-    named_a_time = fire is not None and not ledger.is_asked(fire)
-    return timetable.sentence() if named_a_time else timetable.coming()
 
 
 def _last(store: "Store", job: str) -> str | None:
@@ -147,12 +104,4 @@ def _words(store: "Store", job: str, fire: str | None, chosen: Sequence[Entry]) 
 def _timetable(asked: Call, job: str, fire: str | None) -> Timetable | None:
     """What the job's settings say of a time, or of now; None where the registry cannot tell."""
     config = settings_of(asked, job)
-    if config is None:
-        return None
-    schedule = config.timetable()
-    if schedule is None:
-        return Timetable("", False, False, None, None)
-    now = SystemClock().wall()
-    at = now if fire is None or ledger.is_asked(fire) else datetime.fromisoformat(fire)
-    fires_then = any(True for _ in schedule.between(past.just_before(at), at))
-    return Timetable(schedule.text, fires_then, at > now, schedule.previous(at), schedule.next(at))
+    return None if config is None else timetable.around(config, fire, SystemClock().wall())
