@@ -6,6 +6,9 @@
     ├── JobError (ValueError)         a job that cannot be declared, or is not there: what to do instead
     ├── RecipeError (ValueError)      a master or a slice that cannot be: what to do instead
     ├── OperationError (ValueError)   what an operator asked for cannot be done: why, and what could be
+    │   ├── NotThere                        what it is about is not there: what is
+    │   ├── NotValid                        what was asked for makes no sense, whatever stands in the registry
+    │   └── Overtaken                       somebody was quicker, or may have been: look again
     ├── Failed                        a run that did not do what it should, and says why in a sentence
     ├── Cancelled                     a run was told to stop, and does (raised by `shard.raise_if_cancelled`)
     ├── MissingExtra (ImportError)    an optional part that is not installed: which one, and how to get it
@@ -44,6 +47,18 @@ class RecipeError(ShardwrightError, ValueError):
 
 class OperationError(ShardwrightError, ValueError):
     """What an operator asked for cannot be done."""
+
+
+class NotThere(OperationError):
+    """What an operator named is not there."""
+
+
+class NotValid(OperationError):
+    """What an operator asked for makes no sense, however things stand."""
+
+
+class Overtaken(OperationError):
+    """What an operator asked for relies on how things stood, and they stand otherwise, or may."""
 
 
 class Failed(ShardwrightError):

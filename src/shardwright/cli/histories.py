@@ -54,15 +54,24 @@ def opened(asked: Call) -> Iterator["Store"]:
     try:
         _check_file(where)
         from ..history.engine import HistoryDown
-        from ..history.store import Store
     except ImportError as missing:
         raise MissingExtra(EXTRA) from missing
     try:
-        _check_there(where)
-        with Store(where, trace=False) as store:
+        with open_at(where) as store:
             yield store
     except HistoryDown as error:
         raise Unanswered(str(error)) from error
+
+
+def open_at(where: str | Path) -> "Store":
+    """The history at an address, or in a file; refused where there is none."""
+    try:
+        _check_file(where)
+        from ..history.store import Store
+    except ImportError as missing:
+        raise MissingExtra(EXTRA) from missing
+    _check_there(where)
+    return Store(where, trace=False)
 
 
 def _check_file(where: str | Path) -> None:

@@ -65,6 +65,14 @@ def examine(registry: Registry, job: str | None = None) -> Report:
     )
 
 
+def find(registry: Registry, kind: str, job: str, where: str) -> Finding | None:
+    """One finding as it is now; None where it is not there any more."""
+    # What is left over is told of a job that is gone, and of it alone nothing could be said.
+    alone = job if job in looking.jobs(registry) else None
+    known = examine(registry, alone).findings
+    return next((each for each in known if (each.kind, each.job, each.where) == (kind, job, where)), None)
+
+
 def treatment(finding: Finding) -> Plan:
     """What is written to mend a finding; refused where people must act."""
     if not finding.repairable:

@@ -106,7 +106,10 @@ def brief(registry: Registry, name: str, *, fires: int = 1) -> Brief:
 
 
 def detail(registry: Registry, name: str, *, fires: int = 5) -> Detail:
-    sight = looking.at(registry, name)
+    return described(looking.at(registry, name), fires=fires)
+
+
+def described(sight: Sight, *, fires: int = 5) -> Detail:
     items = shards.seen(sight)
     return Detail(
         _brief(sight, fires),

@@ -16,7 +16,7 @@ from typing import TypeVar
 from .. import elasticjob
 from ..coordination import claim, instance, settings
 from ..coordination.view import Cursors, Nodes, View, number
-from ..errors import ConfigError, NotAllowed, OperationError
+from ..errors import ConfigError, NotAllowed, NotThere, OperationError
 from ..jobs import JobConfig
 from ..registry import Node, Registry, Tree
 from ..registry.tree import Mirror, below
@@ -233,6 +233,17 @@ def _ask(
         return _ask(registry, ask, paths[:middle]) | _ask(registry, ask, paths[middle:])
 
 
+def node(registry: Registry, path: str) -> Node | None:
+    """What one node holds; None where it is absent, or kept from us."""
+    check_open(registry)
+    return _read(registry, [path]).get(path)
+
+
+def present(registry: Registry, paths: Iterable[str]) -> set[str]:
+    """Which of these nodes are there, of those that we may know of."""
+    return set(_read(registry, paths))
+
+
 def wait_until(
     registry: Registry, roots: Iterable[str], true: Callable[[], bool], patience: float, what: str
 ) -> None:
@@ -273,7 +284,7 @@ def check_known(name: str, known: Iterable[str], where: str) -> None:
     names = list(known)
     if name in names:
         return
-    raise OperationError(f"there is no job {name!r} in {where}{nearest(name, names)}")
+    raise NotThere(f"there is no job {name!r} in {where}{nearest(name, names)}")
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ Nobody is told of a change that is made from here; the `operator` makes the same
 
 from dataclasses import dataclass
 
-from ..errors import OperationError
+from ..errors import NotThere, NotValid, OperationError, Overtaken
 from ..recipes import candidacy
 from ..registry import Landed, Put, Registry, Require, Unknown
 from ..registry.tree import Mirror
@@ -40,7 +40,7 @@ def show(registry: Registry, service: str, *, root: str = candidacy.ROOT) -> Mas
     """One service; one that nobody offers is refused."""
     known = {each.service: each for each in listing(registry, root=root)}
     if service not in known:
-        raise OperationError(f"nobody offers {service!r} below {root}{looking.nearest(service, list(known))}")
+        raise NotThere(f"nobody offers {service!r} below {root}{looking.nearest(service, list(known))}")
     return known[service]
 
 
@@ -48,24 +48,24 @@ def designate(registry: Registry, service: str, address: str, *, root: str = can
     """Have another candidate be the master of `<service>:<version>`: it takes over at once, and the one that
     was master steps down. An address that nobody has is refused."""
     if ":" not in service:
-        raise OperationError(f"{service!r} is a service without its version: write '<service>:<version>'")
+        raise NotValid(f"{service!r} is a service without its version: write '<service>:<version>'")
     node, candidates = f"{root}/{candidacy.node(service)}", f"{root}/{candidacy.CANDIDATES}/{service}"
     _check(registry, node)
     held = registry.wait(registry.read([node], fresh=True))[node]
     there = registry.wait(registry.names([candidates], fresh=True))[candidates] or ()
     if address not in there:
         known = ", ".join(there) or "none"
-        raise OperationError(f"nobody is {address!r} for {service!r}; its candidates are: {known}")
+        raise NotThere(f"nobody is {address!r} for {service!r}; its candidates are: {known}")
     if held is None:
         raise _vacant(service)
     writes = Require(f"{candidates}/{address}"), Put(node, address, held.version)
     outcome = registry.wait(registry.commit(*writes))
     if isinstance(outcome, Unknown):
-        raise OperationError(
+        raise Overtaken(
             f"nobody can say whether {address!r} was designated: {outcome.why}; look before you try"
         )
     if not isinstance(outcome, Landed):
-        raise OperationError(f"{address!r} could not be designated: {outcome.why}; look again and try again")
+        raise Overtaken(f"{address!r} could not be designated: {outcome.why}; look again and try again")
 
 
 def resign(registry: Registry, service: str, *, root: str = candidacy.ROOT) -> str:
@@ -94,7 +94,7 @@ def _check(registry: Registry, path: str) -> None:
     try:
         check_path(path)
     except ValueError as error:
-        raise OperationError(str(error)) from None
+        raise NotValid(str(error)) from None
 
 
 def _trees(registry: Registry, root: str) -> tuple[Mirror, Mirror]:

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from ..coordination import server as coordinated
 from ..coordination import settings as agreed
-from ..errors import OperationError, RegistryError
+from ..errors import NotThere, NotValid, OperationError, Overtaken, RegistryError
 from ..jobs import JobConfig
 from ..recipes import candidacy
 from ..registry import Landed, Put, Registry, Unknown
@@ -126,6 +126,20 @@ class Operator:
         target = _target(job, instance=instance)
         return self._change("drain", target, lambda: steering.drain(looking.at(self.registry, job), instance))
 
+    def drain_server(self, address: str) -> Done:
+        """Give all processes on a server nothing more of any job, and let others take what they do not run.
+        Refused where one of them cannot be drained, with the reason; then none is."""
+
+        def plan() -> Plan:
+            names = [sight.name for sight in self._on_server(None, address)]
+            there = looking.all_at(self.registry, names)
+            everybody = [(sight, who) for sight in there for who in servers.here(sight, address)]
+            if not everybody:
+                raise OperationError(f"no process is on the server {address!r} that could be drained")
+            return steering.together(*(steering.drain(sight, who) for sight, who in everybody))
+
+        return self._change("drain", _target(None, server=address), plan)
+
     def undrain(self, job: str, instance: str) -> Done:
         """Let an instance work again that was drained."""
         target = _target(job, instance=instance)
@@ -178,13 +192,11 @@ class Operator:
             return
         outcome = self.registry.wait(self.registry.commit(*dict.fromkeys(plan.writes)))
         if isinstance(outcome, Unknown):
-            raise OperationError(
+            raise Overtaken(
                 f"{what} {target}: nobody can say whether it was done: {outcome.why}; look before you try"
             )
         if not isinstance(outcome, Landed):
-            raise OperationError(
-                f"{what} {target}: nothing was changed: {outcome.why}; look again and try again"
-            )
+            raise Overtaken(f"{what} {target}: nothing was changed: {outcome.why}; look again and try again")
 
     def _tell(self, what: str, target: str, detail: str, outcome: str) -> None:
         try:
@@ -198,10 +210,7 @@ class Operator:
     def _update(self, job: str, change: Callable[[JobConfig], JobConfig], version: int | None = None) -> Plan:
         sight = looking.at(self.registry, job)
         before = settings.seen(sight)
-        if version not in (None, before.version):
-            raise OperationError(
-                f"the settings of the job {job!r} were changed since they were read; look again"
-            )
+        settings.check_version(before, version)
         after = change(before.config)
         said = tuple(each.sentence() for each in settings.changed(before.config, after))
         if not said:
@@ -210,7 +219,7 @@ class Operator:
 
     def _replace(self, job: str, config: JobConfig) -> Plan:
         if config.name != job:
-            raise OperationError(f"these are the settings of a job {config.name!r}, and not of {job!r}")
+            raise NotValid(f"these are the settings of a job {config.name!r}, and not of {job!r}")
         sight = looking.at(self.registry, job)
         if sight.config is not None:
             return self._update(job, lambda old: config)
@@ -237,9 +246,7 @@ class Operator:
     def _set_plan(self, state: str, job: str | None, server: str | None, shard: int | None) -> Plan:
         if shard is not None:
             if job is None or server is not None:
-                raise OperationError(
-                    "a shard is one of a job, on whichever server: name the job and the shard"
-                )
+                raise NotValid("a shard is one of a job, on whichever server: name the job and the shard")
             return steering.set_shard(looking.at(self.registry, job), state, shard)
         if server is None:
             sight = looking.at(self.registry, _named(job, "a job, a server, or both"))
@@ -270,13 +277,13 @@ class Operator:
         knows = knows or (lambda sight: servers.is_known(sight, address))
         found = [sight for sight in sights if knows(sight)]
         if not found:
-            raise OperationError(servers.unknown(address, sights, job))
+            raise NotThere(servers.unknown(address, sights, job))
         return found
 
 
 def _named(job: str | None, what: str) -> str:
     if job is None:
-        raise OperationError(f"name {what}")
+        raise NotValid(f"name {what}")
     return job
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 
 from ..coordination import again, instance
 from ..coordination.again import Wish
-from ..errors import OperationError
+from ..errors import NotValid, OperationError
 from ..registry import Create, Put, Registry
 from ..schedule import Schedule
 from . import looking, steering
@@ -42,11 +42,11 @@ def rerun(sight: Sight, at: datetime, items: Collection[int] | None = None) -> P
     schedule = _schedule(sight)
     moment = _aware(at)
     if moment > sight.now:
-        raise OperationError(f"job {sight.name!r}: {moment.isoformat()} has not come yet")
+        raise NotValid(f"job {sight.name!r}: {moment.isoformat()} has not come yet")
     if schedule.next(just_before(moment)) != moment:
         after = schedule.next(moment)
         hint = f"; the next one after it is {after.isoformat()}" if after is not None else ""
-        raise OperationError(f"job {sight.name!r}: it does not fire at {moment.isoformat()}{hint}")
+        raise NotValid(f"job {sight.name!r}: it does not fire at {moment.isoformat()}{hint}")
     return _put(sight, [(moment.astimezone(UTC).isoformat(), ONCE_MORE)], items)
 
 
@@ -64,11 +64,9 @@ def fires(
         )
     )
     if not found:
-        raise OperationError(
-            f"job {sight.name!r}: it does not fire from {first.isoformat()} to {last.isoformat()}"
-        )
+        raise NotValid(f"job {sight.name!r}: it does not fire from {first.isoformat()} to {last.isoformat()}")
     if len(found) * shards > MOST:
-        raise OperationError(
+        raise NotValid(
             f"job {sight.name!r}: that is more than {MOST} runs at a time; take a shorter stretch, "
             f"that ends before {found[-1].isoformat()}"
         )
@@ -127,7 +125,7 @@ def _items(sight: Sight, items: Collection[int] | None) -> list[int]:
     if items is None:
         return sight.items
     if not items:
-        raise OperationError(f"job {sight.name!r}: name the shards that are to run, or ask for all of them")
+        raise NotValid(f"job {sight.name!r}: name the shards that are to run, or ask for all of them")
     for item in items:
         steering.check_shard(sight, item)
     return sorted(set(items))
@@ -149,9 +147,7 @@ def just_before(moment: datetime) -> datetime:
 
 def _aware(moment: datetime) -> datetime:
     if not isinstance(moment, datetime):
-        raise OperationError(f"a fire is known by its time, a datetime with an offset, and not by {moment!r}")
+        raise NotValid(f"a fire is known by its time, a datetime with an offset, and not by {moment!r}")
     if moment.tzinfo is None:
-        raise OperationError(
-            f"{moment.isoformat()} has no offset: write {moment.isoformat()}+00:00, or another"
-        )
+        raise NotValid(f"{moment.isoformat()} has no offset: write {moment.isoformat()}+00:00, or another")
     return moment

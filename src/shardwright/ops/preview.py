@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..coordination import execution, instance, leader, server, sharding, strategies
 from ..coordination.view import View
-from ..errors import ConfigError, OperationError
+from ..errors import ConfigError, NotValid
 from ..jobs import JobConfig
 from ..registry import Node, Registry, Tree
 from ..registry.tree import Mirror
@@ -48,9 +48,9 @@ class Preview(Shown):
 def join(registry: Registry, job: str, count: int = 1, server: str | None = None) -> Preview:
     """As if so many processes more came, on a server or on machines that are new."""
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST:
-        raise OperationError(f"between 1 and {_MOST} processes can be thought to come, not {count!r}")
+        raise NotValid(f"between 1 and {_MOST} processes can be thought to come, not {count!r}")
     if server is not None and (not server or "/" in server or not looking.is_path(f"/{server}")):
-        raise OperationError(f"{server!r} is no address that a server could have")
+        raise NotValid(f"{server!r} is no address that a server could have")
     sight = looking.at(registry, job)
     new = [f"{server or f'new{number}'}@-@new{number}-preview" for number in range(1, count + 1)]
     what = f"if {count} more {'process' if count == 1 else 'processes'} came"
@@ -61,7 +61,7 @@ def leave(registry: Registry, job: str, *instances: str) -> Preview:
     """As if these instances left."""
     sight = looking.at(registry, job)
     if not instances:
-        raise OperationError("name the instances that are thought to leave")
+        raise NotValid("name the instances that are thought to leave")
     for who in instances:
         steering.one_instance(sight, who)
     what = f"if {', '.join(instances)} left"
@@ -74,7 +74,7 @@ def resize(registry: Registry, job: str, shards: int) -> Preview:
     try:
         config = sight.settings.replace(shards=shards)
     except ConfigError as error:
-        raise OperationError(str(error)) from None
+        raise NotValid(str(error)) from None
     what = f"if there were {shards} shards instead of {sight.settings.shards}"
     return _compare(sight, what, config, lambda job, own: None)
 

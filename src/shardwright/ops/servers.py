@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..coordination import instance, server
-from ..errors import OperationError
+from ..errors import NotThere
 from ..registry import Registry
 from . import looking
 from .looking import Sight
@@ -45,7 +45,7 @@ def jobs_of(registry: Registry, address: str) -> tuple[ServerJob, ...]:
     sights = looking.all_at(registry, looking.jobs(registry), own=False)
     there = [sight for sight in sights if server.node(address) in sight.job]
     if not there:
-        raise OperationError(unknown(address, sights))
+        raise NotThere(unknown(address, sights))
     return tuple(ServerJob(each.name, _status(each, address), len(here(each, address))) for each in there)
 
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
-from .. import elasticjob
+from .. import elasticjob, secrets
 from ..coordination import settings
-from ..errors import ConfigError, OperationError
+from ..errors import ConfigError, NotValid, Overtaken
 from ..jobs import ELASTICJOB, JobConfig
 from ..registry import Registry
 from . import looking
@@ -74,22 +74,67 @@ def after(before: JobConfig, changes: Mapping[str, object]) -> JobConfig:
     """The settings with these changes, all faults told at once. What Java members wrote that we do not know
     stays as it is."""
     if not changes:
-        raise OperationError(f"job {before.name!r}: there is nothing to change; name a setting and its value")
+        raise NotValid(f"job {before.name!r}: there is nothing to change; name a setting and its value")
     twice = [name for name in changes if _NAMES.get(name, name) != name and _NAMES[name] in changes]
     if twice:
         both = ", ".join(f"{_NAMES[name]} is {name}" for name in twice)
-        raise OperationError(
+        raise NotValid(
             f"job {before.name!r}: a setting is there twice, under both its names: {both}; give it once"
         )
     named = {_NAMES.get(name, name): value for name, value in changes.items()}
     if named.get("name", before.name) != before.name:
-        raise OperationError(
+        raise NotValid(
             f"job {before.name!r}: a job's name does not change; remove it and declare one with the new name"
         )
     try:
         return before.replace(**named)
     except ConfigError as error:
-        raise OperationError(str(error)) from None
+        raise NotValid(str(error)) from None
+
+
+def check_version(found: Settings, version: int | None) -> None:
+    """Refuse to go by settings that somebody has changed since they were read."""
+    if version not in (None, found.version):
+        raise Overtaken(
+            f"the settings of the job {found.job!r} were changed since they were read; look again"
+        )
+
+
+def answered(before: JobConfig, changes: Mapping[str, object]) -> dict[str, object]:
+    """Changes as somebody answers with them who was shown the settings masked: what comes back as it was
+    shown stays as it is. `props.<key>` is one of the props, and None takes it away."""
+    shown, known = before.masked(), dict(before)
+    told: dict[str, object] = {}
+    props: dict[str, object] = {}
+    for name, value in changes.items():
+        setting = named(name)
+        if name.startswith(PROP):
+            props[name.removeprefix(PROP)] = value
+        elif isinstance(value, Mapping) and isinstance(shown.get(setting), dict):
+            told[name] = _unmasked(known[setting], value)
+        else:
+            told[name] = known[setting] if setting in shown and shown[setting] == value else value
+    if props:
+        if "props" in changes:
+            raise NotValid(f"job {before.name!r}: change the props one by one, or all of them, not both")
+        told["props"] = _with(before.props, props)
+    return told
+
+
+def _unmasked(known: object, told: Mapping[str, object]) -> dict[object, object]:
+    """Texts by their keys, with what is meant by those that are masked."""
+    meant = {str(key): (key, text) for key, text in dict(known).items()} if isinstance(known, Mapping) else {}
+    answer: dict[object, object] = {}
+    for name, value in told.items():
+        key, text = meant.get(str(name), (name, None))
+        masked = isinstance(text, str) and value == secrets.masked(text, key=str(key))
+        answer[key] = text if masked else value
+    return answer
+
+
+def _with(known: Mapping[str, str], told: Mapping[str, object]) -> dict[str, object]:
+    changed = {**known, **_unmasked(known, told)}
+    return {str(key): value for key, value in changed.items() if value is not None}
 
 
 def document(config: JobConfig) -> str:
@@ -97,7 +142,7 @@ def document(config: JobConfig) -> str:
     try:
         return elasticjob.write_config(config)
     except ConfigError as error:
-        raise OperationError(str(error)) from None
+        raise NotValid(str(error)) from None
 
 
 def named(name: str) -> str:

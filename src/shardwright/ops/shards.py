@@ -15,6 +15,9 @@ from . import looking
 from .looking import Sight
 from .values import Shown
 
+#: The place of nobody in a map.
+NOBODY = -1
+
 
 class State(Enum):
     """How a shard is."""
@@ -50,13 +53,54 @@ class Item(Shown):
     """Who gets it when the run that goes on has ended."""
 
 
+@dataclass(frozen=True, slots=True)
+class Map(Shown):
+    """All shards of a job, short enough for very many. A process goes by its place among `members`, -1 is
+    nobody; one who owns or runs something and is not there any more has a place after those who are."""
+
+    total: int
+    members: tuple[str, ...]
+    here: int
+    """How many of `members` are there: the first ones."""
+    owner: tuple[int, ...]
+    running: tuple[int, ...]
+    state: str
+    """The first letter of each one's state."""
+    failover: tuple[int, ...]
+    moving: dict[int, int]
+    """Who gets a shard when the run that goes on has ended."""
+
+
 def of(registry: Registry, job: str) -> tuple[Item, ...]:
     """Every shard of a job, in order, whoever of its owners is there."""
     return seen(looking.at(registry, job))
 
 
 def seen(sight: Sight) -> tuple[Item, ...]:
-    return tuple(_item(sight, item) for item in sight.items)
+    return tuple(one(sight, item) for item in sight.items)
+
+
+def mapped(sight: Sight) -> Map:
+    """All shards of a job, in short."""
+    places = {who: place for place, who in enumerate(sight.members)}
+
+    def place(who: str) -> int:
+        return places.setdefault(who, len(places)) if who else NOBODY
+
+    items = sight.items
+    owner = tuple(place(sight.data(sharding.owner_node(item))) for item in items)
+    running = tuple(place(running_by(sight, item)) for item in items)
+    moving = {item: place(heir) for item in items if (heir := sight.own.get(f"next/{item}") or "")}
+    return Map(
+        len(items),
+        tuple(places),
+        len(sight.members),
+        owner,
+        running,
+        "".join(state(sight, item).value[0] for item in items),
+        tuple(item for item in items if failover.taken_node(item) in sight.job),
+        moving,
+    )
 
 
 def running_by(sight: Sight, item: int) -> str:
@@ -81,7 +125,7 @@ def state(sight: Sight, item: int) -> State:
     return State.PENDING if owner in sight.members else State.SHARDING_FLAG
 
 
-def _item(sight: Sight, item: int) -> Item:
+def one(sight: Sight, item: int) -> Item:
     owner, by, cursor = sight.data(sharding.owner_node(item)), running_by(sight, item), sight.cursor(item)
     run = cursor.run if cursor.run is not None and cursor.run.by == by else None
     return Item(

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from ..coordination import execution, instance, leader, request, server, settings, sharding
-from ..errors import OperationError
+from ..errors import NotThere, NotValid, OperationError
 from ..registry import Create, Delete, Put, Registry, Require, Write
 from . import looking, servers, shards
 from .looking import Sight
@@ -67,7 +67,7 @@ def trigger_shards(sight: Sight, items: Collection[int], parameter: str = "") ->
     check_somebody(sight, "asked to fire")
     _check_parameter(sight, parameter)
     if not items:
-        raise OperationError(f"job {sight.name!r}: name the shards that are to run, or ask for all of them")
+        raise NotValid(f"job {sight.name!r}: name the shards that are to run, or ask for all of them")
     for item in items:
         check_shard(sight, item)
     return together(*(_ask_for(sight, item, parameter) for item in sorted(set(items))))
@@ -77,7 +77,7 @@ def _check_parameter(sight: Sight, parameter: str) -> None:
     try:
         request.check(parameter)
     except ValueError as error:
-        raise OperationError(f"job {sight.name!r}: {error}") from None
+        raise NotValid(f"job {sight.name!r}: {error}") from None
 
 
 def _ask_for(sight: Sight, item: int, parameter: str) -> Plan:
@@ -155,7 +155,7 @@ def shutdown(sight: Sight, ids: Iterable[str]) -> Plan:
 def one_instance(sight: Sight, who: str) -> list[str]:
     if who not in sight.members:
         hint = looking.nearest(who, sight.members)
-        raise OperationError(f"no instance {who!r} is in the job {sight.name!r}{hint}")
+        raise NotThere(f"no instance {who!r} is in the job {sight.name!r}{hint}")
     return [who]
 
 
@@ -240,4 +240,4 @@ def check_somebody(sight: Sight, what: str) -> None:
 def check_shard(sight: Sight, item: int) -> None:
     total = sight.settings.shards
     if isinstance(item, bool) or not isinstance(item, int) or not 0 <= item < total:
-        raise OperationError(f"the job {sight.name!r} has no shard {item!r}; it has 0 to {total - 1}")
+        raise NotThere(f"the job {sight.name!r} has no shard {item!r}; it has 0 to {total - 1}")

@@ -1,0 +1,249 @@
+"""The desk: what the handlers work with, a room for each registry.
+
+    registry    a connection of one's own while it is borrowed: a few are kept open, none is shared
+    history     the store, opened when it is first asked for, and again after trouble
+    picture     how all jobs stand, kept up to date by a watcher of its own
+    streams     those who follow what changes
+
+Everything has a deadline: who cannot be served in time is told so.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Self
+
+from ..cli import histories, places
+from ..errors import OperationError, RegistryError, ShardwrightError
+from ..history.engine import HistoryDown, HistoryError
+from ..history.store import Store
+from ..ops import audit as audits
+from ..ops.audit import Action
+from ..registry import Registry
+from .live import Listener, Picture, Watcher
+from .refusals import Refusal
+from .settings import Place
+
+log = logging.getLogger("shardwright.console")
+
+#: How many connections to a registry are open at once, and how many of them while nobody needs one.
+MOST_CONNECTIONS, MOST_IDLE = 6, 2
+
+#: For how many seconds a registry's answer is waited for, and a connection that others have.
+PATIENCE, PATIENCE_IN_LINE = 8.0, 8.0
+
+#: How many streams of events one user may follow, and all of them.
+MOST_STREAMS, MOST_STREAMS_OF_ALL = 20, 500
+
+
+class Busy(ShardwrightError):
+    """All hands are full: it may work in a moment."""
+
+
+class NoHistory(ShardwrightError):
+    """There is no history."""
+
+
+class Connections:
+    """Connections to one registry, each lent to one thread at a time."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._idle: list[Registry] = []
+        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._closed = False
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def borrowed(self) -> Iterator[Registry]:
+        """A connection that works, while this lasts. One that breaks is not lent again."""
+        if not self._free.acquire(timeout=PATIENCE_IN_LINE):
+            raise Busy("too many are asking this registry at the moment: try again in a moment")
+        try:
+            registry = self._taken() or places.open_at(self._url, patience=PATIENCE)
+            sound = False
+            try:
+                yield registry
+                sound = True
+            except OperationError:
+                sound = True
+                raise
+            finally:
+                self._put_back(registry, sound)
+        finally:
+            self._free.release()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for registry in idle:
+            registry.close()
+
+    def _taken(self) -> Registry | None:
+        """One that was kept, and still has its session."""
+        while True:
+            with self._lock:
+                if self._closed:
+                    raise RegistryError("the console is stopping")
+                if not self._idle:
+                    return None
+                registry = self._idle.pop()
+            try:
+                registry.pump()
+                if registry.session() is not None:
+                    return registry
+            except RegistryError as error:
+                log.debug("a connection that was kept is of no use any more: %s", error)
+            registry.close()
+
+    def _put_back(self, registry: Registry, sound: bool) -> None:
+        with self._lock:
+            keep = sound and not self._closed and len(self._idle) < MOST_IDLE
+            if keep:
+                self._idle.append(registry)
+        if not keep:
+            registry.close()
+
+
+class Room:
+    """One registry with all that belongs to it."""
+
+    patience = PATIENCE
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._connections = Connections(place.url)
+        self._store: Store | None = None
+        self._opening = threading.Lock()
+        self._watcher = Watcher(place.name, self._open, self)
+        self._streams: dict[Listener, str] = {}
+        self._counting = threading.Lock()
+
+    @contextmanager
+    def registry(self) -> Iterator[Registry]:
+        """A connection of one's own."""
+        with self._connections.borrowed() as registry:
+            yield registry
+
+    @contextmanager
+    def history(self) -> Iterator[Store]:
+        """The history; one that is down is opened anew the next time."""
+        store = self._opened()
+        try:
+            yield store
+        except HistoryDown:
+            self._let_go(store)
+            raise
+
+    def audit(self, action: Action) -> None:
+        """Tell of a change. A history that cannot be told hinders none."""
+        audits.to_log(action)
+        try:
+            with self.history() as store:
+                audits.note(store, action)
+        except NoHistory:
+            pass
+        except (ShardwrightError, OSError) as error:
+            log.warning("%s: this is not in the audit of the history: %s", self.place.name, error)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._watcher.start()
+
+    def picture(self) -> Picture:
+        """How all jobs stand; waits for the first look at them."""
+        return self._watcher.picture(PATIENCE)
+
+    def listen(self, user: str, job: str | None) -> Listener:
+        """Follow what changes; to be closed by whoever does."""
+        with self._counting:
+            theirs = sum(each == user for each in self._streams.values())
+            if theirs >= MOST_STREAMS or len(self._streams) >= MOST_STREAMS_OF_ALL:
+                raise Refusal(429, "busy", f"{user} follows {theirs} streams already: close some of them")
+            listener = Listener(job, self._leave)
+            self._streams[listener] = user
+        self._watcher.join(listener)
+        return listener
+
+    def end_streams(self) -> None:
+        with self._counting:
+            listeners = list(self._streams)
+        for listener in listeners:
+            listener.end()
+
+    def close(self) -> None:
+        self._watcher.stop()
+        self.end_streams()
+        self._connections.close()
+        with self._opening:
+            if self._store is not None:
+                self._store.close()
+                self._store = None
+
+    def _leave(self, listener: Listener) -> None:
+        self._watcher.leave(listener)
+        with self._counting:
+            self._streams.pop(listener, None)
+
+    def _open(self) -> Registry:
+        return places.open_at(self.place.url, patience=PATIENCE)
+
+    def _opened(self) -> Store:
+        with self._opening:
+            if self._store is None:
+                self._store = _open_history(self.place)
+            return self._store
+
+    def _let_go(self, store: Store) -> None:
+        with self._opening:
+            if self._store is store:
+                self._store = None
+        store.close()
+
+
+def _open_history(place: Place) -> Store:
+    if place.history is None:
+        raise NoHistory(
+            f"the registry {place.name!r} has no history: name one by --history {place.name}=ADDRESS"
+        )
+    try:
+        return histories.open_at(place.history)
+    except histories.NoHistory as error:
+        raise NoHistory(error.message) from None
+
+
+class Desk:
+    """All rooms there are."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._rooms = {place.name: Room(place) for place in places}
+
+    def room(self, name: str) -> Room:
+        room = self._rooms[name]
+        room.start()
+        return room
+
+    def start(self) -> None:
+        """Begin to watch every registry, before anybody asks."""
+        for room in self._rooms.values():
+            room.start()
+
+    def end_streams(self) -> None:
+        """Tell all who follow that it is over: a server that is to stop would wait for them."""
+        for room in self._rooms.values():
+            room.end_streams()
+
+    def close(self) -> None:
+        for room in self._rooms.values():
+            room.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+__all__ = ["Busy", "Desk", "HistoryError", "NoHistory", "Place", "Room"]

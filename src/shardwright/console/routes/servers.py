@@ -1,0 +1,60 @@
+"""Servers: the machines of a namespace, their load, and letting them work or not."""
+
+from ..models import Done, Server, ServerJob, ServerMember, ServerPage, Servers
+from ..roles import Role
+from ..routing import Routes, Visit
+from .given import Address, Here, done, operating, shown
+
+routes = Routes("servers")
+
+
+@routes.get("/r/{registry}/servers", needs=Role.VIEWER)
+def list_servers(here: Here) -> Servers:
+    """Every machine that a job knows."""
+    return Servers(servers=[shown(Server, each) for each in here.picture().servers()])
+
+
+@routes.get("/r/{registry}/servers/{address}", needs=Role.VIEWER)
+def show_server(here: Here, address: Address) -> ServerPage:
+    """One machine: its jobs, and the processes there."""
+    jobs, members = here.picture().server(address)
+    return ServerPage(
+        server=address,
+        jobs=[shown(ServerJob, each) for each in jobs],
+        members=[ServerMember(job=job, **each.as_json()) for job, each in members],
+    )
+
+
+@routes.post("/r/{registry}/servers/{address}/enable", needs=Role.OPERATOR)
+def enable_server(visitor: Visit, here: Here, address: Address) -> Done:
+    """Let all jobs on a server work again."""
+    with operating(here, visitor) as operator:
+        return done(operator.enable(server=address))
+
+
+@routes.post("/r/{registry}/servers/{address}/disable", needs=Role.OPERATOR)
+def disable_server(visitor: Visit, here: Here, address: Address) -> Done:
+    """Let all jobs on a server rest."""
+    with operating(here, visitor) as operator:
+        return done(operator.disable(server=address))
+
+
+@routes.post("/r/{registry}/servers/{address}/shutdown", needs=Role.OPERATOR)
+def shut_down_server(visitor: Visit, here: Here, address: Address) -> Done:
+    """Order all processes on a server to leave their jobs."""
+    with operating(here, visitor) as operator:
+        return done(operator.shutdown(server=address))
+
+
+@routes.post("/r/{registry}/servers/{address}/drain", needs=Role.OPERATOR)
+def drain_server(visitor: Visit, here: Here, address: Address) -> Done:
+    """Have all processes on a server give their shards away."""
+    with operating(here, visitor) as operator:
+        return done(operator.drain_server(address))
+
+
+@routes.delete("/r/{registry}/servers/{address}", needs=Role.OPERATOR)
+def remove_server(visitor: Visit, here: Here, address: Address) -> Done:
+    """Order all processes on a server to leave, and have all jobs forget it."""
+    with operating(here, visitor) as operator:
+        return done(operator.remove_server(address))
