@@ -1,0 +1,57 @@
+// What the stream tells, put into what is shown already.
+
+import type { Fleet, JobChanged, JobPage, JobRow, JobsChanged } from "../api/types";
+
+/** A page of the fleet with the jobs that changed; the same page where none of them is on it. */
+export function patchFleet(page: Fleet, event: Pick<JobsChanged, "changed" | "gone">): Fleet {
+  const changed = new Map(event.changed.map((row) => [row.name, row]));
+  const gone = new Set(event.gone);
+  let touched = false;
+  const jobs: JobRow[] = [];
+  for (const row of page.jobs) {
+    const now = changed.get(row.name);
+    touched ||= now !== undefined || gone.has(row.name);
+    if (gone.has(row.name)) continue;
+    jobs.push(now ? { ...row, ...now } : row);
+  }
+  if (!touched) return page;
+  return { ...page, jobs, total: page.total - (page.jobs.length - jobs.length) };
+}
+
+/** Whether a page has to be fetched anew: jobs came or went, or one changed by which it is sorted or filtered. */
+export function isOutdated(
+  page: Fleet,
+  event: Pick<JobsChanged, "changed" | "gone" | "many" | "statistics">,
+  asked: {
+    status?: string | undefined;
+    outcome?: string | undefined;
+    search?: string | undefined;
+    sort?: string | undefined;
+  },
+): boolean {
+  if (event.many || event.gone.length > 0) return true;
+  if (!asked.status && !asked.outcome && !asked.search && page.total !== event.statistics.jobs) return true;
+  const here = new Map(page.jobs.map((row) => [row.name, row]));
+  return event.changed.some((row) => {
+    const before = here.get(row.name);
+    if (asked.status && (row.status === asked.status) !== (before !== undefined)) return true;
+    if (!before) return false;
+    if (asked.outcome && row.last?.outcome !== before.last?.outcome) return true;
+    if (asked.sort === "status") return row.status !== before.status;
+    if (asked.sort === "next") return row.next_fires[0] !== before.next_fires[0];
+    if (asked.sort === "shards") return row.shards !== before.shards;
+    return false;
+  });
+}
+
+/** A job's page with what changed. */
+export function patchJob(page: JobPage, event: JobChanged): JobPage {
+  return {
+    ...page,
+    brief: event.brief,
+    leader: event.leader,
+    members: event.members,
+    draining: event.members.filter((member) => member.draining).map((member) => member.id),
+    running: [...event.map.state].filter((state) => state === "R").length,
+  };
+}

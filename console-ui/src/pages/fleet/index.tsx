@@ -1,0 +1,5 @@
+import { Loading } from "../../components/States";
+
+export default function Page() {
+  return <Loading />;
+}

@@ -1,0 +1,51 @@
+// Doing something: what became of it is said, and what is shown is fetched anew.
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useCallback } from "react";
+import type { Done } from "../api/types";
+import { useToast } from "../components/Toast";
+import { common } from "../i18n/common";
+import { useWords } from "../i18n/language";
+
+export type Act = <Data>(
+  call: () => Promise<Data>,
+  /** What is said when it worked; a Done says it by itself. */
+  said?: string | ((data: Data) => string),
+) => Promise<Data | undefined>;
+
+/** `const done = await act(() => answer(api.POST(…)))`: the answer, or undefined when it did not work, of which
+ * the reader has been told by then. */
+export function useAct(): Act {
+  const say = useToast();
+  const client = useQueryClient();
+  const w = useWords(common);
+  return useCallback(
+    async (call, said) => {
+      try {
+        const data = await call();
+        const text = typeof said === "function" ? said(data) : said;
+        say(text ?? (isDone(data) ? toldOf(data, w.nothingChanged) : w.done));
+        return data;
+      } catch (error) {
+        say(error instanceof Error ? error.message : String(error), "bad");
+        return undefined;
+      } finally {
+        client.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "about" });
+      }
+    },
+    [say, client, w],
+  );
+}
+
+function isDone(data: unknown): data is Done {
+  return typeof data === "object" && data !== null && "what" in data && "target" in data && "changed" in data;
+}
+
+/** What was done, and to whom. */
+export function toldOf(done: Done, nothing: string): string {
+  const what = done.target ? `${done.what}: ${done.target}` : done.what;
+  if (done.changed.length === 0) return `${what}. ${nothing}`;
+  return done.changed.length <= 6
+    ? `${what} (${done.changed.join(", ")})`
+    : `${what} (${done.changed.length})`;
+}
