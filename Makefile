@@ -6,13 +6,17 @@ WORKERS := $(shell echo $$((2 * $$(nproc))))
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint check test soak interop simulate bench format lock
+.PHONY: help setup ui demo lint check test soak interop simulate bench format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-setup: ## virtual environment, pinned tools, servers for the tests: ZooKeeper, PostgreSQL, MariaDB
-	@scripts/setup python zookeeper postgresql mariadb compiler
+setup: ## virtual environment, pinned tools, what the tests need: ZooKeeper, PostgreSQL, MariaDB, a browser
+	@scripts/setup python zookeeper postgresql mariadb compiler node chromium
+
+ui: ## build the console's page
+	@scripts/setup python node
+	@scripts/ui
 
 demo: ## three processes share a job, and one is killed (REGISTRY=zookeeper, ARGS=--stay)
 	@scripts/setup python $(filter zookeeper,$(REGISTRY))
@@ -25,10 +29,11 @@ lint: ## formatting, lint and types
 	$(BIN)/mypy
 
 check: lint ## lint, and the tests that need no server
-	$(BIN)/pytest -q -n auto -m "not zookeeper and not postgresql and not mariadb and not slow"
+	$(BIN)/pytest -q -n auto -m "not zookeeper and not postgresql and not mariadb and not browser and not slow"
 
 test: ## every test (ARGS="tests/faults -k cut" chooses some)
-	@scripts/setup python zookeeper postgresql mariadb compiler
+	@scripts/setup python zookeeper postgresql mariadb compiler node chromium
+	@scripts/ui
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 soak: ## real processes under real faults, five times in a row (TIMES=50)
