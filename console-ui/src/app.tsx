@@ -67,7 +67,7 @@ function Inside({ session }: { session: Session }) {
   return (
     <SessionProvider session={session}>
       <Shell job={job === undefined ? undefined : unpart(job)}>
-        <Boundary key={place} title={w.broken}>
+        <Boundary key={place.split("/").slice(0, 5).join("/")} title={w.broken}>
           <Suspense fallback={<Loading />}>
             <Pages />
           </Suspense>

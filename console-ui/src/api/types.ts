@@ -41,6 +41,8 @@ export type Cost = Schemas["Cost"];
 export type Mastery = Schemas["Mastery"];
 export type Slices = Schemas["Slices"];
 export type TreeNode = Schemas["TreeNode"];
+export type User = Schemas["User"];
+export type OpenSession = Schemas["OpenSession"];
 
 export type Role = "viewer" | "operator" | "author" | "admin";
 export const ROLES: readonly Role[] = ["viewer", "operator", "author", "admin"];
