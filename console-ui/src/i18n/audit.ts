@@ -1,0 +1,46 @@
+// Words of the audit page.
+
+import { words } from "./words";
+
+export const audit = words(
+  {
+    title: "Audit",
+    about: "Who has changed what, from the console, the command line or a program, the newest first.",
+    job: "Job",
+    from: "From",
+    to: "To",
+    search: "Find in these",
+    at: "When",
+    who: "Who",
+    what: "What",
+    target: "On what",
+    detail: "In detail",
+    outcome: "Outcome",
+    none: "No change is known that matches.",
+    refusedOnly: "Only what was refused",
+    clear: "Clear filters",
+    limit: (n: number) => `The newest ${n} are shown: narrow the time to see others.`,
+    done: "done",
+    more: "Show more",
+  },
+  {
+    title: "审计",
+    about: "谁在何时改动了什么（来自控制台、命令行或程序），最新的在前。",
+    job: "作业",
+    from: "起始",
+    to: "截止",
+    search: "在结果中查找",
+    at: "时间",
+    who: "操作者",
+    what: "操作",
+    target: "对象",
+    detail: "详情",
+    outcome: "结果",
+    none: "没有符合条件的改动。",
+    refusedOnly: "仅显示被拒绝的",
+    clear: "清除筛选",
+    limit: (n) => `仅显示最新的 ${n} 条，请缩小时间范围查看其他记录。`,
+    done: "已完成",
+    more: "显示更多",
+  },
+);

@@ -1,0 +1,56 @@
+// Words of the sign-in page.
+
+import { words } from "./words";
+
+export const login = words(
+  {
+    title: "Sign in",
+    name: "Name",
+    password: "Password",
+    repeat: "Repeat the password",
+    submit: "Sign in",
+    wait: "One moment …",
+    with: (label: string) => `Sign in with ${label}`,
+    or: "or",
+    first: "The first account",
+    firstHelp:
+      "Nobody has an account here yet. The console printed a one-time token when it was started: paste it here.",
+    token: "One-time token",
+    continue: "Continue",
+    create: "Create the account",
+    createHelp: (least: number) =>
+      `This account may do everything, also make accounts for others. A password has at least ${least} characters.`,
+    differ: "The two passwords are not the same.",
+    short: (least: number) => `A password needs at least ${least} characters.`,
+    wrong: "Name or password are not right.",
+    ended: "Your session has ended: sign in again.",
+    about: "Elastic, sharded, fail-safe scheduled jobs",
+    version: (version: string) => `Version ${version}`,
+    tokenInstead: "I have a one-time token",
+    passwordInstead: "I have an account",
+  },
+  {
+    title: "登录",
+    name: "用户名",
+    password: "密码",
+    repeat: "再次输入密码",
+    submit: "登录",
+    wait: "请稍候…",
+    with: (label) => `使用 ${label} 登录`,
+    or: "或",
+    first: "创建第一个账户",
+    firstHelp: "目前还没有任何账户。控制台启动时打印了一个一次性令牌，请粘贴到这里。",
+    token: "一次性令牌",
+    continue: "继续",
+    create: "创建账户",
+    createHelp: (least) => `该账户拥有全部权限，包括为他人创建账户。密码至少 ${least} 个字符。`,
+    differ: "两次输入的密码不一致。",
+    short: (least) => `密码至少需要 ${least} 个字符。`,
+    wrong: "用户名或密码不正确。",
+    ended: "会话已结束，请重新登录。",
+    about: "弹性、分片、故障自愈的定时任务",
+    version: (version) => `版本 ${version}`,
+    tokenInstead: "我有一次性令牌",
+    passwordInstead: "我已有账户",
+  },
+);

@@ -1,0 +1,189 @@
+// What to show of the ledger. It stands in the address, so that it can be sent to somebody.
+
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useId, useState } from "react";
+import { answer, api } from "../../api/client";
+import { Button } from "../../components/Button";
+import { Field } from "../../components/Field";
+import { common } from "../../i18n/common";
+import { history as words } from "../../i18n/history";
+import { useWords } from "../../i18n/language";
+import { useRested } from "../../lib/late";
+import { type Asked, useAsked } from "../../lib/place";
+import { moment, typed } from "../../lib/times";
+import { useRegistry } from "../../shell/registry";
+
+const KEYS = ["job", "shard", "disposition", "outcome", "begin", "end"] as const;
+const DISPOSITIONS = ["RAN", "FAILED_OVER", "MADE_GOOD", "SKIPPED", "LOST", "UNKNOWN", "RUNNING"] as const;
+const OUTCOMES = ["ok", "failed", "timed out", "superseded"] as const;
+const HOUR = 3_600_000;
+
+export type Disposition = (typeof DISPOSITIONS)[number];
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** The filters as the API takes them; what makes no sense is left out. */
+export function question(asked: Asked) {
+  const shard = /^\d{1,9}$/.test(asked.shard ?? "") ? Number(asked.shard) : undefined;
+  return {
+    job: asked.job || undefined,
+    shard,
+    disposition: DISPOSITIONS.find((each) => each === asked.disposition),
+    outcome: OUTCOMES.find((each) => each === asked.outcome),
+    begin: asked.begin ? moment(asked.begin) || undefined : undefined,
+    end: asked.end ? moment(asked.end) || undefined : undefined,
+  };
+}
+
+export function Filters() {
+  const t = useWords(words);
+  const w = useWords(common);
+  const [asked, ask] = useAsked();
+  const any = KEYS.some((key) => asked[key]);
+  const since = (hours: number) => ask({ begin: new Date(Date.now() - hours * HOUR).toISOString(), end: "" });
+  const none = Object.fromEntries(KEYS.map((key) => [key, ""]));
+  return (
+    <search className="filters" aria-label={t.filters}>
+      <JobFilter value={asked.job ?? ""} onChange={(job) => ask({ job })} />
+      <Field label={t.shard}>
+        {(props) => (
+          <input
+            {...props}
+            type="number"
+            min={0}
+            className="input shard"
+            value={asked.shard ?? ""}
+            onChange={(event) => ask({ shard: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field label={t.disposition}>
+        {(props) => (
+          <select
+            {...props}
+            className="input"
+            value={asked.disposition ?? ""}
+            onChange={(event) => ask({ disposition: event.target.value })}
+          >
+            <option value="">{t.any}</option>
+            {DISPOSITIONS.map((each) => (
+              <option key={each} value={each}>
+                {w.dispositions[each]}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label={t.outcome}>
+        {(props) => (
+          <select
+            {...props}
+            className="input"
+            value={asked.outcome ?? ""}
+            onChange={(event) => ask({ outcome: event.target.value })}
+          >
+            <option value="">{t.any}</option>
+            {OUTCOMES.map((each) => (
+              <option key={each} value={each}>
+                {w.outcomes[each]}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Moment label={t.from} value={asked.begin} onChange={(begin) => ask({ begin })} />
+      <Moment label={t.to} value={asked.end} onChange={(end) => ask({ end })} />
+      <div className="row presets">
+        <Button kind="quiet" small onClick={() => since(1)}>
+          {t.hour}
+        </Button>
+        <Button kind="quiet" small onClick={() => since(24)}>
+          {t.day}
+        </Button>
+        <Button kind="quiet" small onClick={() => since(24 * 7)}>
+          {t.week}
+        </Button>
+        {any && (
+          <Button kind="quiet" small icon="close" onClick={() => ask(none)}>
+            {t.clear}
+          </Button>
+        )}
+      </div>
+    </search>
+  );
+}
+
+interface MomentProps {
+  label: string;
+  value: string | undefined;
+  onChange: (value: string) => void;
+}
+
+/** A moment, typed in the reader's zone and kept in UTC. */
+export function Moment({ label, value, onChange }: MomentProps) {
+  const at = value ? Date.parse(value) : Number.NaN;
+  return (
+    <Field label={label}>
+      {(props) => (
+        <input
+          {...props}
+          type="datetime-local"
+          step={1}
+          className="input"
+          value={Number.isNaN(at) ? "" : typed(at)}
+          onChange={(event) => onChange(moment(event.target.value))}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface JobProps {
+  value: string;
+  onChange: (job: string) => void;
+}
+
+/** A job by its name, with those suggested that are known. */
+export function JobFilter({ value, onChange }: JobProps) {
+  const t = useWords(words);
+  const { name: registry } = useRegistry();
+  const list = useId();
+  const [text, setText] = useState(value);
+  const rested = useRested(text, 400);
+  useEffect(() => setText(value), [value]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked for when typing rests, and only then
+  useEffect(() => {
+    if (rested !== value && rested === text) onChange(rested);
+  }, [rested]);
+  const known = useQuery({
+    queryKey: [registry, "jobs", "names", rested],
+    queryFn: () =>
+      answer(
+        api.GET("/api/r/{registry}/jobs", {
+          params: { path: { registry }, query: { search: rested || undefined, limit: 50 } },
+        }),
+      ),
+    staleTime: 30_000,
+  });
+  return (
+    <Field label={t.job}>
+      {(props) => (
+        <>
+          <input
+            {...props}
+            type="search"
+            className="input job"
+            list={list}
+            placeholder={t.anyJob}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+          <datalist id={list}>
+            {known.data?.jobs.map((job) => (
+              <option key={job.name} value={job.name} />
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,112 @@
+// The ledger: a line for each shard of each fire, the newest first, more of them as one scrolls.
+
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useCallback, useMemo } from "react";
+import { answer, api } from "../../api/client";
+import type { Fire } from "../../api/types";
+import { OutcomeBadge } from "../../components/Badge";
+import { EmptyState, Loading, TroubleNote } from "../../components/States";
+import { Duration, Time, Took } from "../../components/Time";
+import { type Column, VirtualTable } from "../../components/VirtualTable";
+import { history as words } from "../../i18n/history";
+import { useWords } from "../../i18n/language";
+import { useAsked } from "../../lib/place";
+import { useRegistry } from "../../shell/registry";
+import { question } from "./Filters";
+import { wasAsked, writeRun } from "./run";
+
+const PAGE = 100;
+
+/** So many lines before the end of those that are there the next page is asked for. */
+const AHEAD = 40;
+
+export function Ledger() {
+  const t = useWords(words);
+  const { name: registry } = useRegistry();
+  const [asked, ask] = useAsked();
+  const wanted = question(asked);
+  const found = useInfiniteQuery({
+    queryKey: [registry, "history", wanted],
+    queryFn: ({ pageParam }) =>
+      answer(
+        api.GET("/api/r/{registry}/history", {
+          params: { path: { registry }, query: { ...wanted, limit: PAGE, after: pageParam ?? undefined } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.after,
+    // Whoever has read on is left in peace.
+    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) > 1 ? false : 5000),
+  });
+  const rows = useMemo(() => found.data?.pages.flatMap((page) => page.fires) ?? [], [found.data]);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
+  const onRange = useCallback(
+    (_: number, last: number) => {
+      if (hasNextPage && !isFetchingNextPage && last > rows.length - AHEAD) fetchNextPage();
+    },
+    [hasNextPage, isFetchingNextPage, fetchNextPage, rows.length],
+  );
+  const columns = useMemo(() => columnsOf(t), [t]);
+  if (found.isPending) return <Loading />;
+  if (found.error) return <TroubleNote error={found.error} again={() => found.refetch()} />;
+  const foot = isFetchingNextPage ? t.loading : hasNextPage ? "" : t.end;
+  return (
+    <VirtualTable
+      label={t.title}
+      columns={columns}
+      rows={rows}
+      rowKey={writeRun}
+      onRange={onRange}
+      onOpen={(fire) => ask({ run: writeRun(fire) })}
+      empty={<EmptyState title={t.none} />}
+      foot={`${t.shown(rows.length)} ${foot}`}
+    />
+  );
+}
+
+function columnsOf(t: (typeof words)["en"]): Column<Fire>[] {
+  return [
+    { id: "due", title: t.due, width: "170px", cell: (fire) => <Time at={fire.due} /> },
+    {
+      id: "job",
+      title: t.job,
+      width: "minmax(140px, 2fr)",
+      cell: (fire) => (
+        <>
+          {fire.job}
+          {wasAsked(fire.fire) && <span className="asked"> {t.asked}</span>}
+        </>
+      ),
+    },
+    { id: "shard", title: t.shard, width: "70px", align: "end", cell: (fire) => fire.shard },
+    {
+      id: "disposition",
+      title: t.disposition,
+      width: "minmax(130px, 1fr)",
+      cell: (fire) => <OutcomeBadge disposition={fire.disposition} outcome={fire.outcome} />,
+    },
+    {
+      id: "late",
+      title: t.late,
+      width: "90px",
+      align: "end",
+      wide: true,
+      cell: (fire) => <Duration seconds={fire.late} />,
+    },
+    {
+      id: "took",
+      title: t.took,
+      width: "90px",
+      align: "end",
+      wide: true,
+      cell: (fire) => <Took began={fire.began} ended={fire.ended} />,
+    },
+    {
+      id: "process",
+      title: t.process,
+      width: "minmax(150px, 1.4fr)",
+      wide: true,
+      cell: (fire) => <span className="mono muted">{fire.process}</span>,
+    },
+  ];
+}
