@@ -22,11 +22,13 @@ FLOORS: tuple[set[str], ...] = (
     {"coordination"},
     {"executors", "alerts", "history"},
     {"runtime", "ops", "recipes"},
-    {"cli", "console", "testing", "__main__", "shardwright"},  # the last is __init__, the public names
+    {"console"},
+    {"cli", "testing", "__main__", "shardwright"},  # the last is __init__, the public names
 )
 NAMED = {part for parts in FLOORS for part in parts}
 WORDS = 1
 NEIGHBOURS = {("recipes", "runtime"), ("ops", "recipes")}
+STRANGERS = {("console", "runtime")}  # it looks and steers, and runs nothing
 KAZOO_MAY_LIVE_IN = re.compile(r"registry/zookeeper(_\w+)?\.py|registry/zookeeper/\w+\.py")
 UNKNOWN_TO_COORDINATION = {
     *("time", "sched", "threading", "asyncio", "concurrent", "queue", "multiprocessing", "subprocess"),
@@ -34,6 +36,8 @@ UNKNOWN_TO_COORDINATION = {
     *("sqlite3", "kazoo", "logging"),
 }
 WORDS_OF_JOBS = re.compile(r"(^|_)(jobs?|shards?|sharding|cron|failover|misfire)(_|$)", re.IGNORECASE)
+SERVER = {"fastapi", "starlette", "uvicorn", "joserfc"}
+WITHOUT_A_SERVER = {"settings", "accounts", "roles"}
 MAY_READ_THE_WALL_CLOCK = {"clock.py"}
 
 
@@ -85,6 +89,8 @@ def imports_point_down(sources: Sources) -> Iterator[str]:
 def may_import(importer: str, imported: str) -> bool:
     if importer == imported or (importer, imported) in NEIGHBOURS:
         return True
+    if (importer, imported) in STRANGERS:
+        return False
     if floor_of(importer) != floor_of(imported):
         return floor_of(importer) > floor_of(imported)
     is_word = importer not in NAMED and imported not in NAMED
@@ -110,6 +116,23 @@ def kazoo_is_imported_in_one_module(sources: Sources) -> Iterator[str]:
     yield from (f"{path} imports kazoo" for path in homes if not KAZOO_MAY_LIVE_IN.fullmatch(path))
     if len(homes) > 1:
         yield f"kazoo is imported in {len(homes)} modules: {', '.join(homes)}"
+
+
+def only_the_console_knows_its_server(sources: Sources) -> Iterator[str]:
+    for path in sources:
+        if path.startswith("console/"):
+            continue
+        for name in {module.split(".")[0] for module in imports(path, sources)} & SERVER:
+            yield f"{path} imports {name}"
+
+
+def what_is_told_at_the_start_needs_no_server(sources: Sources) -> Iterator[str]:
+    """The command line loads these also where the extra is not installed."""
+    for path in sources.keys() & {f"console/{name}.py" for name in ("__init__", *WITHOUT_A_SERVER)}:
+        for module in imports(path, sources):
+            ours = module.startswith("shardwright.console")
+            if module.split(".")[0] in SERVER or (ours and module.split(".")[-1] not in WITHOUT_A_SERVER):
+                yield f"{path} imports {module}"
 
 
 def coordination_is_pure(sources: Sources) -> Iterator[str]:
@@ -178,6 +201,8 @@ RULES: list[Rule] = [
     every_package_has_a_floor,
     imports_make_no_circle,
     kazoo_is_imported_in_one_module,
+    only_the_console_knows_its_server,
+    what_is_told_at_the_start_needs_no_server,
     coordination_is_pure,
     the_registry_knows_no_word_of_jobs,
     nothing_unsafe_is_done,
@@ -234,6 +259,31 @@ BROKEN: list[tuple[Rule, dict[str, str], str]] = [
         "coordination/x.py imports shardwright.cli",
     ),
     (imports_point_down, {"jobs.py": "from . import __version__"}, "jobs.py imports shardwright"),
+    (
+        imports_point_down,
+        {"console/desk.py": "from .. import runtime"},
+        "console/desk.py imports shardwright.runtime",
+    ),
+    (
+        imports_point_down,
+        {"console/desk.py": "from ..cli import places", "cli/places.py": ""},
+        "console/desk.py imports shardwright.cli.places",
+    ),
+    (
+        imports_point_down,
+        {"runtime/work.py": "from ..console import desk", "console/desk.py": ""},
+        "runtime/work.py imports shardwright.console.desk",
+    ),
+    (
+        only_the_console_knows_its_server,
+        {"runtime/work.py": "def f():\n    from fastapi import FastAPI"},
+        "runtime/work.py imports fastapi",
+    ),
+    (
+        what_is_told_at_the_start_needs_no_server,
+        {"console/settings.py": "from .gate import Gate", "console/gate.py": ""},
+        "console/settings.py imports shardwright.console.gate",
+    ),
     (every_package_has_a_floor, {"utils/strings.py": ""}, "utils/ has no place in FLOORS"),
     (
         imports_make_no_circle,

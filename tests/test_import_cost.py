@@ -7,6 +7,7 @@ import time
 # Each name here costs every one of our users, whatever part of us they use. No extra ever belongs here.
 PACKAGES = {"shardwright"}
 EXTRAS = {"kazoo", "puresasl", "cron_descriptor"}
+CONSOLE = {"fastapi", "starlette", "uvicorn", "joserfc", "anyio"}
 
 LOADED = "import sys; print(*sys.modules)"
 
@@ -33,6 +34,15 @@ def test_importing_us_loads_these_packages_and_no_other() -> None:
     packages = {name.partition(".")[0] for name in new} - sys.stdlib_module_names
     assert packages == PACKAGES
     assert not packages & EXTRAS
+
+
+def test_a_worker_loads_nothing_of_the_console() -> None:
+    worker = (
+        "from shardwright import Scheduler\nimport shardwright.runtime.scheduler, shardwright.history.store"
+    )
+    loaded = modules_after(worker)
+    assert not {name.partition(".")[0] for name in loaded} & CONSOLE
+    assert not {name for name in loaded if name.startswith("shardwright.console")}
 
 
 def test_importing_us_loads_few_modules_beside_a_bare_interpreter() -> None:

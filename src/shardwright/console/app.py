@@ -1,14 +1,13 @@
 """The console put together: the page at the root, the API below `api/`, each behind its guard."""
 
 import logging
-from collections.abc import Collection
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from .. import __version__
 from . import entry, people, refusals, routing, troubles
 from .accounts import AccountError, AccountsFileError, UnknownAccount
 from .desk import Desk
@@ -24,6 +23,8 @@ log = logging.getLogger("shardwright.console")
 #: Reached as it is, at the root.
 DIRECT = Front()
 
+_SAID = {404: "there is nothing here", 405: "that is not how this is asked"}
+
 NO_STORE = {"cache-control": "no-store"}
 
 
@@ -32,13 +33,13 @@ def build(
     desk: Desk,
     front: Front = DIRECT,
     *,
-    histories: Collection[str] = (),
+    version: str = "0",
     more: tuple[Routes, ...] = (),
 ) -> FastAPI:
-    """The API. `histories` are the names of the registries that have one."""
+    """The API; with more routes, if there are."""
     api = FastAPI(
         title="Shardwright console",
-        version=__version__,
+        version=version,
         # Their pages load scripts from elsewhere, and the description is not for everybody.
         openapi_url=None,
         docs_url=None,
@@ -49,7 +50,6 @@ def build(
     api.state.gate = gate
     api.state.desk = desk
     api.state.front = front
-    api.state.histories = frozenset(histories)
     routing.install(api, (entry.routes, people.routes, _description(api), *of_the_desk, *more))
     routing.check(api)
     _install_troubles(api)
@@ -119,6 +119,13 @@ def _install_troubles(api: FastAPI) -> None:
         assert isinstance(error, Refusal)
         return error.answer()
 
+    def refuse_plainly(request: Request, error: Exception) -> JSONResponse:
+        """What FastAPI itself refuses: a path or a method that is not there, a body that is no text."""
+        assert isinstance(error, HTTPException)
+        kind: refusals.Kind = "unknown" if error.status_code in (404, 405) else "invalid"
+        said = _SAID.get(error.status_code, error.detail)
+        return Refusal(error.status_code, kind, said, headers=error.headers).answer()
+
     def refuse_account(request: Request, error: Exception) -> JSONResponse:
         kind = refusals.unknown if isinstance(error, UnknownAccount) else refusals.invalid
         return kind(str(error)).answer()
@@ -128,5 +135,6 @@ def _install_troubles(api: FastAPI) -> None:
         return Refusal(503, "unreachable", str(error)).answer()
 
     api.add_exception_handler(Refusal, refuse)
+    api.add_exception_handler(HTTPException, refuse_plainly)
     api.add_exception_handler(AccountError, refuse_account)
     api.add_exception_handler(AccountsFileError, no_accounts)

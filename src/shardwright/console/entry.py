@@ -6,7 +6,6 @@ from typing import Annotated
 from fastapi import Depends, Request, Response
 from pydantic import Field
 
-from .. import __version__
 from ..registry.url import parse
 from . import refusals, roles
 from .gate import Entry, Gate
@@ -95,7 +94,7 @@ class Ended(Document):
 def about(request: Request, gate: TheGate) -> About:
     held = request.scope["state"]["session"]
     return About(
-        version=__version__,
+        version=request.app.version,
         first=gate.wants_token(),
         oidc=gate.label,
         session=shown(gate, request, held) if held else None,
@@ -140,7 +139,7 @@ def opened(gate: Gate, front: Front, request: Request, response: Response, entry
 
 def shown(gate: Gate, request: Request, held: Held) -> Session:
     caller = gate.caller(held, held.address)
-    histories = request.app.state.histories
+    desk = request.app.state.desk
     return Session(
         user=held.user,
         csrf=held.csrf,
@@ -148,7 +147,7 @@ def shown(gate: Gate, request: Request, held: Held) -> Session:
         first=held.first,
         expires=held.expires,
         registries=[
-            SeenRegistry(name=name, address=str(parse(url)), role=role, history=name in histories)
+            SeenRegistry(name=name, address=str(parse(url)), role=role, history=desk.has_history(name))
             for name, url in gate.addresses.items()
             if (role := roles.at(caller.roles, name)) is not None
         ],

@@ -53,7 +53,7 @@ class Serving:
             token=self.token,
             label=settings.oidc.label if settings.oidc else None,
         )
-        api = build(self.gate, self._desk, self._front)
+        api = build(self.gate, self._desk, self._front, version=settings.version)
         self._config = uvicorn.Config(
             Console(api, self._front, Static()),
             http=Prompt,

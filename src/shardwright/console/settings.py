@@ -91,6 +91,7 @@ class Settings:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     oidc: SaidOidc | None = None
+    version: str = "0"
 
     @property
     def is_local(self) -> bool:

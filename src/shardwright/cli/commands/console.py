@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ... import __version__
 from ...clock import SystemClock
 from ...console import settings as told
 from ...console.accounts import FILE, Account, Accounts
@@ -108,6 +109,7 @@ def console_command(
         tls_cert=_file(tls_cert or said.tls_cert),
         tls_key=_file(tls_key or said.tls_key),
         oidc=said.oidc,
+        version=__version__,
     )
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
