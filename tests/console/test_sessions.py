@@ -1,0 +1,158 @@
+"""Who has signed in, for how long; and who has to wait after tries that failed."""
+
+import pytest
+
+from shardwright.clock import HandClock
+from shardwright.console import lockout as locks
+from shardwright.console import sessions as module
+from shardwright.console.lockout import Lockout
+from shardwright.console.sessions import IDLE, LONGEST, Sessions
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def sessions(clock: HandClock) -> Sessions:
+    return Sessions(clock)
+
+
+def test_an_id_opens_its_session_and_nothing_else_does(sessions: Sessions) -> None:
+    opens, session = sessions.begin("ann", stamp="1", address="here")
+    found = sessions.used(opens)
+    assert found is not None
+    assert (found.key, found.user) == (session.key, "ann")
+    for wrong in ("", opens[:-1], session.key, session.csrf):
+        assert sessions.used(wrong) is None
+
+
+def test_ids_cannot_be_guessed_and_are_not_kept(sessions: Sessions) -> None:
+    ids = {sessions.begin("ann", stamp="1", address="here")[0] for _ in range(20)}
+    assert len(ids) == 20
+    assert all(len(each) >= 43 for each in ids)  # 256 bits
+    assert not any(each in repr(vars(sessions)) for each in ids)
+
+
+def test_one_that_nobody_uses_ends_after_half_an_hour(sessions: Sessions, clock: HandClock) -> None:
+    opens, _ = sessions.begin("ann", stamp="1", address="here")
+    clock.advance(IDLE - 1)
+    assert sessions.used(opens)
+    clock.advance(IDLE - 1)
+    assert sessions.used(opens)
+    clock.advance(IDLE)
+    assert sessions.used(opens) is None
+    assert sessions.all() == []
+
+
+def test_one_that_is_used_all_the_time_ends_after_twelve_hours(sessions: Sessions, clock: HandClock) -> None:
+    opens, begun = sessions.begin("ann", stamp="1", address="here")
+    for _ in range(int(LONGEST / 600) - 1):
+        clock.advance(600)
+        found = sessions.used(opens)
+        assert found is not None
+    assert (found.expires - begun.began).total_seconds() == LONGEST
+    clock.advance(600)
+    assert sessions.used(opens) is None
+
+
+def test_setting_the_wall_clock_prolongs_nothing(sessions: Sessions, clock: HandClock) -> None:
+    opens, session = sessions.begin("ann", stamp="1", address="here")
+    clock.set_wall(session.began.replace(year=1990))
+    clock.advance(IDLE)
+    assert sessions.used(opens) is None
+
+
+def test_being_looked_at_prolongs_nothing(sessions: Sessions, clock: HandClock) -> None:
+    _, session = sessions.begin("ann", stamp="1", address="here")
+    clock.advance(IDLE - 1)
+    assert sessions.find(session.key)
+    clock.advance(1)
+    assert sessions.find(session.key) is None
+
+
+def test_one_is_ended_by_its_key_and_all_of_a_user_by_their_name(sessions: Sessions) -> None:
+    one, other = (sessions.begin("ann", stamp="1", address="here") for _ in range(2))
+    bob, _ = sessions.begin("bob", stamp="1", address="here")
+    assert sessions.end(one[1].key)
+    assert not sessions.end(one[1].key)
+    assert (sessions.used(one[0]), sessions.used(other[0]) is not None) == (None, True)
+    assert sessions.end_all_of("ann") == 1
+    assert sessions.used(other[0]) is None
+    assert sessions.used(bob)
+
+
+def test_there_are_never_more_than_so_many(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 5)
+    ids = [sessions.begin(f"user{number}", stamp="1", address="here")[0] for number in range(5)]
+    assert sessions.used(ids[0])  # so another one is the longest unused
+    sessions.begin("late", stamp="1", address="here")
+    assert len(sessions.all()) == 5
+    assert sessions.used(ids[0])
+    assert sessions.used(ids[1]) is None
+
+
+def test_one_user_cannot_push_the_others_out(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_OF_ONE", 3)
+    bob, _ = sessions.begin("bob", stamp="1", address="here")
+    for _ in range(10):
+        sessions.begin("ann", stamp="1", address="here")
+    assert sessions.used(bob)
+    assert len(sessions.all()) == 4
+
+
+# Lock-out
+
+
+def test_the_first_few_failures_cost_nothing_and_then_each_wait_is_longer(clock: HandClock) -> None:
+    lockout, waits = Lockout(clock), []
+    for _ in range(20):
+        lockout.failed("ann", f"address {len(waits)}")
+        waits.append(lockout.wait("ann", "another"))
+        clock.advance(waits[-1])
+        assert lockout.wait("ann", "another") == 0
+    assert waits[:3] == [0, 0, 0]
+    assert waits[3:9] == [1, 2, 4, 8, 16, 32]
+    assert waits[-1] == locks.LONGEST
+
+
+def test_it_counts_for_the_user_from_anywhere_and_for_the_address_whomever_it_names(clock: HandClock) -> None:
+    lockout = Lockout(clock)
+    for _ in range(4):
+        lockout.failed("ann", "there")
+    assert lockout.wait("ann", "elsewhere")
+    assert not lockout.wait("bob", "there")
+    for number in range(16):
+        lockout.failed(f"user{number}", "there")
+    assert lockout.wait("somebody", "there")
+    assert not lockout.wait("somebody", "elsewhere")
+
+
+def test_who_signs_in_is_forgiven_but_not_the_address(clock: HandClock) -> None:
+    lockout = Lockout(clock)
+    for _ in range(20):
+        lockout.failed("ann", "there")
+    clock.advance(locks.LONGEST)
+    lockout.succeeded("ann")
+    assert not lockout.is_locked("ann")
+    lockout.failed("ann", "there")
+    assert not lockout.is_locked("ann")
+    assert lockout.wait("bob", "there") == 2
+
+
+def test_failures_are_forgotten_after_an_hour(clock: HandClock) -> None:
+    lockout = Lockout(clock)
+    for _ in range(8):
+        lockout.failed("ann", "there")
+    clock.advance(locks.FORGOTTEN)
+    lockout.failed("ann", "there")
+    assert lockout.wait("ann", "there") == 0
+
+
+def test_what_is_remembered_is_bounded(clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "MOST", 50)
+    lockout = Lockout(clock)
+    for number in range(1000):
+        lockout.failed(f"user{number}", f"address {number}")
+    assert len(vars(lockout)["_failed"]) == 50
