@@ -8,6 +8,7 @@ import pytest
 from tests import certificates
 from tests import zookeeper_server as servers
 from tests.certificates import Certificates
+from tests.console.browser import chromium
 from tests.databases import MariaDB, PostgreSQL
 from tests.zookeeper_server import Ensemble, Server
 
@@ -17,8 +18,14 @@ NEEDS = {
     "zookeeper": {"zookeeper", "zookeeper_server", "ensemble"},
     "postgresql": {"postgresql", "postgresql_server"},
     "mariadb": {"mariadb", "mariadb_server"},
+    "browser": {"browser"},
 }
-MISSING = {"zookeeper": servers.missing, "postgresql": PostgreSQL.missing, "mariadb": MariaDB.missing}
+MISSING = {
+    "zookeeper": servers.missing,
+    "postgresql": PostgreSQL.missing,
+    "mariadb": MariaDB.missing,
+    "browser": chromium.missing,
+}
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,7 +2,6 @@
 in, on SQLite and on ZooKeeper."""
 
 import itertools
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +19,15 @@ if TYPE_CHECKING:
 #: For how many seconds a session is kept without a sign of life.
 SESSION = 2.0
 
+#: Whom tests sign in as.
+ADMIN = ("ann", "correct horse battery")
+
 numbers = itertools.count()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
+    # Not for the whole session: playwright keeps an event loop running, beside which others cannot begin one.
     with chromium.opened() as browser:
         yield browser
 
@@ -52,7 +55,7 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def admin(stage: Stage, browser: "Browser") -> Iterator[Desk]:
     """The first account, made by the token that the console printed; the console is the module's own."""
     with Desk(browser, stage.open_console()) as desk:
-        desk.sign_in_first("ann", "correct horse battery")
+        desk.sign_in_first(*ADMIN)
         yield desk
 
 
@@ -63,7 +66,3 @@ def desk(admin: Desk) -> Iterator[Desk]:
     yield admin
     admin.check()
 
-
-def text(words: str) -> re.Pattern[str]:
-    """A whole text, as it is read."""
-    return re.compile(rf"^\s*{re.escape(words)}\s*$")

@@ -9,8 +9,6 @@
 
 import contextlib
 import json
-import re
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +19,7 @@ from typing import Any, Self
 from shardwright.ops.operator import Operator
 from shardwright.registry import Registry, connect
 from tests.console.browser import service
-from tests.faults.processes import Child, Process
+from tests.faults.processes import Child
 
 PATIENCE = 60.0
 
@@ -69,40 +67,24 @@ class Replica(Child):
         self.address = address
 
 
-class Console(Process):
-    """`shardwright console`, with an address and, at its first start, a token for the first account."""
+class Console(Child):
+    """`shardwright console`, with its address and, as long as nobody has an account, a token for the first
+    one."""
 
-    def __init__(self, registries: Mapping[str, str], folder: Path, history: str, *more: str) -> None:
-        self._child = Child(
+    def __init__(
+        self, registries: Mapping[str, str], histories: Mapping[str, str], accounts: Path, *more: str
+    ) -> None:
+        super().__init__(
             "shardwright",
             "console",
             *(f"--registry={name}={url}" for name, url in registries.items()),
+            *(f"--history={name}={url}" for name, url in histories.items()),
             "--port=0",
-            f"--accounts={folder / 'accounts.db'}",
+            f"--accounts={accounts}",
             *more,
-            env={"SHARDWRIGHT_HISTORY": history},
         )
-        self.pid = self._child.pid
-        self.url = self._said(r"(http://\S+?)/?(?:\s|$)")
-        self.token = self._token()
-
-    def _said(self, pattern: str) -> str:
-        found = re.search(pattern, self._child.expect("http://", within=PATIENCE))
-        assert found is not None, self._child.lines
-        return found[1]
-
-    def _token(self) -> str | None:
-        for line in self._child.lines:
-            if found := re.search(r"token[=:\s]+(\S+)", line):
-                return found[1]
-        return None
-
-    @property
-    def lines(self) -> list[str]:
-        return self._child.lines
-
-    def close(self) -> None:
-        self._child.close()
+        self.url = self.expect("The console is at ", within=PATIENCE).split(" at ")[1].strip().rstrip("/")
+        self.token = None if accounts.exists() else self.expect("One-time token").rsplit(": ", 1)[1].strip()
 
 
 class Stage:
@@ -113,7 +95,7 @@ class Stage:
         self.history = f"sqlite:///{folder / 'history.db'}"
         self.replicas: list[Replica] = []
         self._open = contextlib.ExitStack()
-        self._started = 0
+        self._started = self._consoles = 0
 
     def start(self, count: int = 1) -> list[Replica]:
         """More replicas, each on a server of its own; there when this returns."""
@@ -132,6 +114,11 @@ class Stage:
         replica.kill()
         self.replicas.remove(replica)
 
+    def end(self, replica: Replica) -> None:
+        """SIGTERM, and no more of it."""
+        replica.terminate(30.0)
+        self.replicas.remove(replica)
+
     def take_part(self, count: int, service_name: str = "AccountService", slices: str = "feeds") -> None:
         """Candidates for the master of a service, who have slices too."""
         new = [
@@ -144,8 +131,11 @@ class Stage:
             each.expect("takes part", within=PATIENCE)
 
     def open_console(self, *more: str, registries: Mapping[str, str] | None = None) -> Console:
-        known = registries or {"main": self.url}
-        return self._open.enter_context(Console(known, self.folder, self.history, *more))
+        """A console of this registry, or of others besides; each has accounts of its own."""
+        self._consoles += 1
+        accounts = self.folder / f"accounts{self._consoles}.json"
+        known = {"main": self.url, **(registries or {})}
+        return self._open.enter_context(Console(known, {"main": self.history}, accounts, *more))
 
     @contextmanager
     def registry(self) -> Iterator[Registry]:
@@ -172,6 +162,3 @@ def wait_until(true: Callable[[], object], what: str, within: float = PATIENCE) 
     while not true():
         assert time.monotonic() < over, f"not within {within} s: {what}"
         time.sleep(0.02)  # neither a registry of another process nor a file tells us
-
-
-PYTHON = sys.executable

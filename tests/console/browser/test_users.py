@@ -1,0 +1,129 @@
+"""Accounts: signing in, who may do what, and what is not offered to those who may not."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.console.browser.conftest import ADMIN
+from tests.console.browser.desk import Desk
+from tests.console.browser.stage import Stage
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = [pytest.mark.slow]
+PASSWORD = "a password for tests"
+
+
+@pytest.fixture
+def other(admin: Desk, browser: "Browser") -> Iterator[Desk]:
+    """Somebody else before the same console, who has not signed in."""
+    with Desk(browser, admin.console) as desk:
+        yield desk
+        desk.check()
+
+
+def add(desk: Desk, name: str, role: str) -> None:
+    """Make an account, unless an earlier test has."""
+    desk.go_to("users")
+    desk.page.get_by_role("row", name=ADMIN[0]).first.wait_for()
+    if desk.button(f"Edit {name}").count():
+        return
+    desk.button("New account").click()
+    dialog = desk.page.get_by_role("dialog")
+    dialog.get_by_label("Name", exact=True).fill(name)
+    dialog.get_by_label("Password", exact=True).fill(PASSWORD)
+    dialog.get_by_label("main", exact=True).select_option(role)
+    desk.confirm("Create")
+    expect(desk.button(f"Edit {name}")).to_be_visible()
+
+
+def test_the_token_works_once_and_is_not_asked_for_again(other: Desk) -> None:
+    other.page.goto(f"{other.url}/")
+    expect(other.page.get_by_label("Password", exact=True)).to_be_visible()
+    expect(other.page.get_by_label("One-time token")).to_have_count(0)
+
+
+def test_somebody_signs_in_by_password_and_out(desk: Desk, other: Desk) -> None:
+    add(desk, "bob", "operator")
+    other.sign_in("bob", PASSWORD)
+    expect(other.page.get_by_role("link", name="Servers")).to_be_visible()
+    other.choose("Account", "Sign out")
+    expect(other.button("Sign in")).to_be_visible()
+
+
+def test_a_wrong_password_is_refused_in_a_sentence(other: Desk) -> None:
+    other.sign_in("nobody", "not the password")
+    expect(other.page.get_by_role("alert").first).to_be_visible()
+    expect(other.button("Sign in")).to_be_visible()
+
+
+def test_a_viewer_is_offered_nothing_that_changes_anything(desk: Desk, other: Desk, stage: Stage) -> None:
+    add(desk, "vera", "viewer")
+    other.sign_in("vera", PASSWORD)
+    expect(other.page.get_by_role("link", name="Servers")).to_be_visible()
+    expect(other.page.get_by_role("link", name="Users")).to_have_count(0)
+    other.go("servers")
+    expect(other.row("10.0.0.1")).to_be_visible()
+    assert other.page.get_by_role("button", name="Actions for").count() == 0
+    other.go("recipes")
+    expect(other.page.get_by_role("row", name="AccountService:1.0.0")).to_be_visible()
+    assert other.page.get_by_role("button", name="Designate").count() == 0
+    assert other.page.get_by_role("button", name="Resign").count() == 0
+    other.go("jobs")
+    expect(other.row("index-photos").first).to_be_visible()
+    assert other.page.get_by_role("checkbox").count() == 0
+
+
+def test_a_role_is_changed_and_counts_at_once(desk: Desk, other: Desk) -> None:
+    add(desk, "carl", "viewer")
+    other.sign_in("carl", PASSWORD)
+    expect(other.page.get_by_role("link", name="Servers")).to_be_visible()
+    desk.go_to("users")
+    desk.button("Edit carl").click()
+    dialog = desk.page.get_by_role("dialog")
+    dialog.get_by_label("main", exact=True).select_option("operator")
+    desk.confirm("Save")
+    expect(desk.page.get_by_role("row", name="carl").first).to_contain_text("Operator")
+    other.page.reload()
+    other.go("servers")
+    expect(other.button("Actions for 10.0.0.1")).to_be_visible()
+
+
+def test_an_account_that_is_deleted_is_out(desk: Desk, other: Desk) -> None:
+    add(desk, "dora", "viewer")
+    other.sign_in("dora", PASSWORD)
+    expect(other.page.get_by_role("link", name="Servers")).to_be_visible()
+    desk.go_to("users")
+    desk.button("Delete dora").click()
+    desk.confirm("Delete")
+    expect(desk.button("Delete dora")).to_have_count(0)
+    other.go("servers")
+    expect(other.button("Sign in")).to_be_visible()
+
+
+def test_a_session_is_ended_by_an_admin(desk: Desk, other: Desk) -> None:
+    add(desk, "eve", "viewer")
+    other.sign_in("eve", PASSWORD)
+    expect(other.page.get_by_role("link", name="Servers")).to_be_visible()
+    desk.go_to("users")
+    desk.button("End the session of eve").click()
+    desk.confirm("End")
+    expect(desk.button("End the session of eve")).to_have_count(0)
+    other.go("servers")
+    expect(other.button("Sign in")).to_be_visible()
+
+
+def test_somebody_changes_their_own_password(desk: Desk, other: Desk) -> None:
+    add(desk, "fred", "viewer")
+    other.sign_in("fred", PASSWORD)
+    other.choose("Account", "Change password")
+    other.page.get_by_label("Present password").fill(PASSWORD)
+    other.page.get_by_label("New password").fill("another password")
+    other.confirm("Save")
+    other.wait_said("The password is changed.")
+    other.choose("Account", "Sign out")
+    other.sign_in("fred", "another password")
+    expect(other.page.get_by_role("link", name="Servers")).to_be_visible()
