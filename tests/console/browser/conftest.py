@@ -65,4 +65,3 @@ def desk(admin: Desk) -> Iterator[Desk]:
     admin.begin()
     yield admin
     admin.check()
-

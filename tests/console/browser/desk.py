@@ -1,10 +1,10 @@
 """A desk: somebody before the console, in a browser of their own, and all that the browser complained about.
 
-    with Desk(browser, console) as desk:
-        desk.sign_in_first("ann", "correct horse battery")
-        desk.go("servers")
-        desk.button("Disable").click()
-        desk.check()
+with Desk(browser, console) as desk:
+    desk.sign_in_first("ann", "correct horse battery")
+    desk.go("servers")
+    desk.button("Disable").click()
+    desk.check()
 """
 
 import re

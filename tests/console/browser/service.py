@@ -24,7 +24,7 @@ STEP = 0.02
 XSS = (
     "<script>window.broken=1</script>",
     "<img src=x onerror=window.broken=1>",
-    "\"><svg onload=window.broken=1>",
+    '"><svg onload=window.broken=1>',
     "javascript:window.broken=1",
     "'-window.broken=1-'",
     "{{constructor.constructor('window.broken=1')()}}",

@@ -1,10 +1,10 @@
 """The stage: a fleet of real processes on a real registry, and a real console before it.
 
-    with Stage(url, folder) as stage:
-        stage.start(2)
-        stage.take_part(2)
-        stage.open_console()
-        stage.kill(stage.replicas[0])
+with Stage(url, folder) as stage:
+    stage.start(2)
+    stage.take_part(2)
+    stage.open_console()
+    stage.kill(stage.replicas[0])
 """
 
 import contextlib

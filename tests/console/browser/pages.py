@@ -1,0 +1,55 @@
+"""Every page there is, and what shows that it has come."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.console.browser.desk import Desk
+
+
+@dataclass(frozen=True)
+class Place:
+    """A page: its name, how one gets there, and a text that it has when it is complete."""
+
+    name: str
+    path: str
+    text: str
+    of_a_registry: bool = True
+    act: Callable[[Desk], None] = lambda desk: None
+
+    def open(self, desk: Desk) -> None:
+        if self.of_a_registry:
+            desk.go(self.path)
+        else:
+            desk.go_to(self.path)
+        self.act(desk)
+        desk.page.get_by_text(self.text).first.wait_for()
+        settle(desk)
+
+
+def settle(desk: Desk) -> None:
+    """Until nothing turns any more that says that it is being waited for."""
+    desk.page.wait_for_function("!document.querySelector('.spinner')")
+
+
+def _run(desk: Desk) -> None:
+    desk.row("send-invoices").first.click()
+
+
+PAGES = (
+    Place("fleet", "jobs", "nightly-report"),
+    Place("job-shards", "jobs/index-photos", "index-photos"),
+    Place("job-timeline", "jobs/index-photos/timeline", "index-photos"),
+    Place("job-settings", "jobs/nightly-report/settings", "nightly-report"),
+    Place("job-members", "jobs/index-photos/members", "index-photos"),
+    Place("job-past", "jobs/nightly-report/past", "nightly-report"),
+    Place("job-preview", "jobs/index-photos/preview", "index-photos"),
+    Place("servers", "servers", "10.0.0.3"),
+    Place("server", "servers/10.0.0.1", "Instances on this server"),
+    Place("history", "history", "Fires by day"),
+    Place("run", "history?job=send-invoices&outcome=failed", "Attempt 1", act=_run),
+    Place("recipes", "recipes", "everybody works"),
+    Place("registry", "tree", "Ephemeral"),
+    Place("audit", "audit", "ann (console)"),
+    Place("doctor", "doctor", "What jobs take of the registry"),
+    Place("users", "users", "Sessions", of_a_registry=False),
+)

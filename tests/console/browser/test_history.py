@@ -1,0 +1,107 @@
+"""History: the ledger and its filters, one run with its log and why, and running it again."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.console.browser.desk import Desk
+from tests.console.browser.stage import Stage, wait_until
+
+pytestmark = [pytest.mark.slow]
+
+
+def fires(desk: Desk, **asked: object) -> list[dict[str, Any]]:
+    query = "&".join(f"{key}={value}" for key, value in asked.items())
+    found: list[dict[str, Any]] = desk.get(f"r/main/history?{query}")["fires"]
+    return found
+
+
+def wait_for_fires(desk: Desk, **asked: object) -> dict[str, Any]:
+    wait_until(lambda: fires(desk, **asked), f"a fire with {asked}")
+    return fires(desk, **asked)[0]
+
+
+def test_the_ledger_shows_what_became_of_every_shard(desk: Desk) -> None:
+    wait_for_fires(desk, job="send-invoices", outcome="failed")
+    desk.go("history?job=send-invoices")
+    expect(desk.row("send-invoices").filter(has_text="failed").first).to_be_visible()
+    expect(desk.row("send-invoices").filter(has_text="ok").first).to_be_visible()
+    expect(desk.row("index-photos")).to_have_count(0)
+
+
+def test_filters_are_kept_in_the_address(desk: Desk) -> None:
+    wait_for_fires(desk, job="send-invoices", outcome="failed")
+    desk.go("history")
+    desk.page.get_by_label("Outcome", exact=True).select_option("failed")
+    desk.page.get_by_label("Shard", exact=True).fill("1")
+    desk.page.get_by_label("Job", exact=True).fill("send-invoices")
+    expect(desk.page).to_have_url(re.compile(r"job=send-invoices"))
+    expect(desk.row("send-invoices").filter(has_text="failed").first).to_be_visible()
+    expect(desk.row("index-photos")).to_have_count(0)
+    desk.page.reload()
+    expect(desk.page.get_by_label("Outcome", exact=True)).to_have_value("failed")
+    expect(desk.page.get_by_label("Shard", exact=True)).to_have_value("1")
+    expect(desk.row("send-invoices").filter(has_text="failed").first).to_be_visible()
+    desk.button("Clear filters").click()
+    expect(desk.row("index-photos").first).to_be_visible()
+
+
+def test_nothing_is_shown_where_nothing_was(desk: Desk) -> None:
+    wait_for_fires(desk)
+    desk.go("history?begin=2001-01-01T00:00:00.000Z&end=2001-02-01T00:00:00.000Z")
+    expect(desk.page.get_by_text("Nothing is known of any fire")).to_be_visible()
+
+
+def test_one_run_is_shown_with_its_attempts_its_log_and_why(desk: Desk) -> None:
+    wait_for_fires(desk, job="send-invoices", outcome="failed")
+    desk.go("history?job=send-invoices&outcome=failed")
+    desk.row("send-invoices").filter(has_text="failed").first.click()
+    dialog = desk.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("2 of 3 shards came out well")
+    expect(dialog).to_contain_text("Attempt 1")
+    expect(dialog).to_contain_text("RuntimeError: the batch is empty")
+    expect(dialog).to_contain_text("no photograph in this batch")
+    desk.page.reload()
+    expect(dialog).to_contain_text("the batch is empty")
+    desk.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def test_one_shard_is_run_again(desk: Desk) -> None:
+    past = wait_for_fires(desk, job="send-invoices", shard=0, outcome="ok")
+    desk.go(f"history?job=send-invoices&shard=0&fire={past['fire'].replace('+', '%2B')}")
+    desk.button("Run this shard again").click()
+    desk.page.get_by_role("dialog", name="Run shard 0").get_by_role(
+        "button", name="Run this shard again"
+    ).click()
+
+    def again() -> bool:
+        one = next(
+            each
+            for each in fires(desk, job="send-invoices", shard=0, limit=500)
+            if each["fire"] == past["fire"]
+        )
+        return len(one["attempts"]) > len(past["attempts"])
+
+    wait_until(again, "the shard has run once more for that fire")
+    expect(desk.page.get_by_role("dialog")).to_contain_text("Attempt 2")
+
+
+def test_more_is_read_as_one_scrolls(desk: Desk, stage: Stage) -> None:
+    wait_until(lambda: len(fires(desk, limit=500)) > 130, "more than a page of fires", within=150)
+    desk.go("history")
+    expect(desk.page.get_by_text("100 shown")).to_be_visible()
+    grid = desk.page.get_by_role("grid")
+    grid.get_by_role("row").nth(1).focus()
+    desk.page.keyboard.press("End")
+    expect(desk.page.get_by_text("100 shown")).to_have_count(0)
+
+
+def test_days_are_counted_as_bars_and_as_a_table(desk: Desk) -> None:
+    wait_for_fires(desk, outcome="ok")
+    desk.go("history")
+    expect(desk.page.get_by_role("img", name="Fires by day")).to_be_visible()
+    desk.page.get_by_text("As a table").click()
+    expect(desk.page.get_by_role("columnheader", name="Came out well")).to_be_visible()
