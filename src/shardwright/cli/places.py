@@ -5,7 +5,6 @@ The first of these that says one: `--registry`, the environment's SHARDWRIGHT_RE
 is the file that a `Scheduler()` started in this folder makes. That file may also say where the history is.
 """
 
-import logging
 import os
 import tomllib
 from pathlib import Path
@@ -13,8 +12,9 @@ from typing import Any
 
 import click
 
-from ..errors import RegistryUrlError, Unreachable
-from ..registry import Registry, connect
+from ..errors import RegistryUrlError
+from ..ops import opening
+from ..registry import Registry
 from ..registry.url import VARIABLE, found, parse
 
 FILE = "shardwright.toml"
@@ -43,19 +43,7 @@ def address(option: str | None) -> str:
 def open_at(option: str | None, *, patience: float | None = None) -> Registry:
     """The registry that is meant, open. None is made by asking for it: a file that is not there is a place
     that somebody got wrong."""
-    url = address(option)
-    place = parse(url)
-    if place.scheme == "memory":
-        raise RegistryUrlError(f"{place}: what is kept in memory is known to its own process only")
-    if place.scheme == "sqlite" and not is_there(Path(place.path)):
-        raise Unreachable(
-            f"there is no registry at {place.path}: name one by --registry or {VARIABLE}, "
-            "or start a scheduler, which makes it"
-        )
-    # What goes wrong on the way is told by the error, once: not by the log of every try.
-    for logger in ("kazoo", "shardwright.registry"):
-        logging.getLogger(logger).addHandler(logging.NullHandler())
-    return connect(url, patience=PATIENCE if patience is None else patience)
+    return opening.registry(address(option), patience=PATIENCE if patience is None else patience)
 
 
 def check_file(url: str) -> None:
@@ -87,13 +75,6 @@ def _said() -> dict[str, Any]:
         return {}
     file = next((each / FILE for each in (folder, *folder.parents) if _is_file(each / FILE)), None)
     return {} if file is None else _read(file)
-
-
-def is_there(file: Path) -> bool:
-    try:
-        return file.exists()
-    except PermissionError:
-        raise Unreachable(f"{file} is kept from this user: call this as the user of the schedulers") from None
 
 
 def _is_file(file: Path) -> bool:

@@ -14,13 +14,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-from ..cli import histories, places
 from ..errors import OperationError, RegistryError, ShardwrightError
-from ..history.engine import HistoryDown, HistoryError
+from ..history.engine import HistoryDown
 from ..history.store import Store
 from ..ops import audit as audits
+from ..ops import opening
 from ..ops.audit import Action
+from ..ops.opening import NoHistory
 from ..registry import Registry
+from .lasts import Lasts
 from .live import Listener, Picture, Watcher
 from .refusals import Refusal
 from .settings import Place
@@ -37,14 +39,6 @@ PATIENCE, PATIENCE_IN_LINE = 8.0, 8.0
 MOST_STREAMS, MOST_STREAMS_OF_ALL = 20, 500
 
 
-class Busy(ShardwrightError):
-    """All hands are full: it may work in a moment."""
-
-
-class NoHistory(ShardwrightError):
-    """There is no history."""
-
-
 class Connections:
     """Connections to one registry, each lent to one thread at a time."""
 
@@ -59,9 +53,9 @@ class Connections:
     def borrowed(self) -> Iterator[Registry]:
         """A connection that works, while this lasts. One that breaks is not lent again."""
         if not self._free.acquire(timeout=PATIENCE_IN_LINE):
-            raise Busy("too many are asking this registry at the moment: try again in a moment")
+            raise Refusal(503, "busy", "too many ask this registry at the moment: try again in a moment")
         try:
-            registry = self._taken() or places.open_at(self._url, patience=PATIENCE)
+            registry = self._taken() or opening.registry(self._url, patience=PATIENCE)
             sound = False
             try:
                 yield registry
@@ -117,7 +111,8 @@ class Room:
         self._connections = Connections(place.url)
         self._store: Store | None = None
         self._opening = threading.Lock()
-        self._watcher = Watcher(place.name, self._open, self)
+        self.lasts = Lasts(place.name, self.history)
+        self._watcher = Watcher(place.name, self._open, self.lasts)
         self._streams: dict[Listener, str] = {}
         self._counting = threading.Lock()
 
@@ -136,6 +131,18 @@ class Room:
         except HistoryDown:
             self._let_go(store)
             raise
+
+    def has_history(self) -> bool:
+        """Whether there is one, as far as that can be told without asking a database."""
+        if self.place.history is None:
+            return False
+        try:
+            opening.check_file(self.place.history)
+        except NoHistory:
+            return False
+        except ShardwrightError as error:  # it is there, and kept from us: who asks for it is told why
+            log.debug("%s: %s", self.place.name, error)
+        return True
 
     def audit(self, action: Action) -> None:
         """Tell of a change. A history that cannot be told hinders none."""
@@ -188,7 +195,7 @@ class Room:
             self._streams.pop(listener, None)
 
     def _open(self) -> Registry:
-        return places.open_at(self.place.url, patience=PATIENCE)
+        return opening.registry(self.place.url, patience=PATIENCE)
 
     def _opened(self) -> Store:
         with self._opening:
@@ -208,10 +215,7 @@ def _open_history(place: Place) -> Store:
         raise NoHistory(
             f"the registry {place.name!r} has no history: name one by --history {place.name}=ADDRESS"
         )
-    try:
-        return histories.open_at(place.history)
-    except histories.NoHistory as error:
-        raise NoHistory(error.message) from None
+    return opening.history(place.history)
 
 
 class Desk:
@@ -224,6 +228,9 @@ class Desk:
         room = self._rooms[name]
         room.start()
         return room
+
+    def has_history(self, name: str) -> bool:
+        return self._rooms[name].has_history()
 
     def start(self) -> None:
         """Begin to watch every registry, before anybody asks."""
@@ -244,6 +251,3 @@ class Desk:
 
     def __exit__(self, *raised: object) -> None:
         self.close()
-
-
-__all__ = ["Busy", "Desk", "HistoryError", "NoHistory", "Place", "Room"]

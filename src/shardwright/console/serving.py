@@ -15,10 +15,11 @@ from ..clock import SystemClock
 from ..errors import ConfigError
 from ..ops import audit
 from ..ops.audit import Action, Audit
+from ..ops.opening import NoHistory
 from . import gate as gates
 from .accounts import Accounts
 from .app import Console, build
-from .desk import Desk, NoHistory
+from .desk import Desk
 from .gate import Gate
 from .guard import Front
 from .settings import Settings

@@ -20,7 +20,7 @@ from ..errors import (
     RegistryError,
 )
 from ..history.engine import HistoryDown, HistoryError
-from .desk import Busy, NoHistory
+from ..ops.opening import NoHistory, WrongAddress
 from .models import ErrorKind
 
 log = logging.getLogger("shardwright.console")
@@ -36,8 +36,8 @@ TOLD: dict[type[Exception], tuple[int, ErrorKind]] = {
     NoHistory: (404, "no history"),
     HistoryDown: (503, "unreachable"),
     HistoryError: (400, "invalid"),
+    WrongAddress: (503, "unreachable"),
     MissingExtra: (503, "unreachable"),
-    Busy: (503, "busy"),
     RegistryError: (503, "unreachable"),
     TimeoutError: (503, "unreachable"),
 }

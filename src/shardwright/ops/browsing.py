@@ -1,6 +1,7 @@
 """Browsing: the registry's nodes one by one, as people may see them. Secrets are masked; what is neither of
 the namespace nor of a recipe is shown only to those who may see everything."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from .. import secrets, snakeyaml
@@ -50,6 +51,7 @@ def look(registry: Registry, path: str, *, everything: bool = False) -> Seen:
     if not everything:
         names = tuple(name for name in names if _is_ours(registry, _below(path, name)))
     data, cut = _cut(shown(path, found.data))
+    cut = cut or len(found.data) > MOST_BYTES
     return Seen(
         path,
         data,
@@ -66,12 +68,12 @@ def look(registry: Registry, path: str, *, everything: bool = False) -> Seen:
 
 def shown(path: str, data: str) -> str:
     """What a node holds, secrets masked: by the key they stand under where it holds settings."""
-    if not path.endswith("/config"):
-        return secrets.masked(data)
-    try:
-        return snakeyaml.write(snakeyaml.masked(snakeyaml.read(data)))
-    except (ValueError, ConfigError):
-        return secrets.masked(data)
+    if path.endswith("/config"):
+        with suppress(ValueError, ConfigError):
+            return snakeyaml.write(snakeyaml.masked(snakeyaml.read(data)))
+    # It does not end within a word, as half a secret may not be known for one.
+    short = data if len(data) <= MOST_BYTES else data[: MOST_BYTES + 1].rsplit(None, 1)[0]
+    return secrets.masked(short)
 
 
 def _cut(text: str) -> tuple[str, bool]:

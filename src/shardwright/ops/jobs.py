@@ -4,6 +4,7 @@ A job's status is ElasticJob's, the first that holds: CRASHED (nobody is in it),
 are), SHARDING_FLAG (a shard belongs to somebody who is not there, or none belongs to anybody), OK.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -116,11 +117,19 @@ def described(sight: Sight, *, fires: int = 5) -> Detail:
         sight.data(settings.ROOT),
         sight.config.masked() if sight.config is not None else None,
         leader_of(sight),
-        tuple(_member(sight, who, items) for who in sight.members),
+        members(sight),
         tuple(_server(sight, address) for address in sight.job.children(server.ROOT)),
         items,
         tuple(sight.own.children("draining")),
     )
+
+
+def members(sight: Sight) -> tuple[Member, ...]:
+    """The processes that are in a job."""
+    items = sight.items
+    owned = Counter(sight.data(sharding.owner_node(item)) for item in items)
+    run = Counter(shards.running_by(sight, item) for item in items)
+    return tuple(_member(sight, who, owned[who], run[who]) for who in sight.members)
 
 
 def leader(registry: Registry, name: str) -> str | None:
@@ -170,7 +179,7 @@ def _brief(sight: Sight, fires: int) -> Brief:
     )
 
 
-def _member(sight: Sight, who: str, items: tuple[shards.Item, ...]) -> Member:
+def _member(sight: Sight, who: str, owns: int, runs: int) -> Member:
     address = sight.address(who)
     return Member(
         who,
@@ -180,8 +189,8 @@ def _member(sight: Sight, who: str, items: tuple[shards.Item, ...]) -> Member:
         f"draining/{who}" in sight.own,
         leader_of(sight) == who,
         sight.data(server.node(address)) not in ("", server.DISABLED),
-        sum(item.owner == who for item in items),
-        sum(item.running_by == who for item in items),
+        owns,
+        runs,
     )
 
 

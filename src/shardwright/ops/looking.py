@@ -179,9 +179,17 @@ def trees(registry: Registry, roots: Iterable[str]) -> dict[str, Mirror]:
 
 
 def _sight(name: str, root: str, own_root: str, found: Mapping[str, Mirror], now: datetime) -> Sight:
-    job = found[root]
     watched, claimed = f"{own_root}/watched", f"{own_root}/cursor"
     own, cursors = found.get(watched, Mirror(watched)), found.get(claimed, Mirror(claimed))
+    return sight_of(name, root, own_root, found[root], own, cursors, now)
+
+
+def sight_of(
+    name: str, root: str, own_root: str, job: Tree, own: Tree, cursors: Tree | None, now: datetime
+) -> Sight:
+    """How one job stands by its trees; without its cursors nobody runs anything that is not marked."""
+    if cursors is None:
+        cursors = Mirror(f"{own_root}/cursor")
     numbered = {number(each): each for each in cursors.children("")}
     known = {item: cursors.node(each) for item, each in numbered.items() if item is not None}
     config, trouble = _settings(name, job)

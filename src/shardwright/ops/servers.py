@@ -65,13 +65,20 @@ def here(sight: Sight, address: str) -> list[str]:
 def processes(sights: Iterable[Sight], address: str | None = None) -> int:
     """How many processes there are, on all machines or on one. In each of its jobs a process of ours goes by
     another id; only the end of it differs."""
-    found = set()
-    for sight in sights:
-        for who in sight.members if address is None else here(sight, address):
-            name = who.rpartition("-")[0] if instance.is_python(who) else who
-            # Containers may have all the same address and pid, and not the same session.
-            found.add((name, sight.job.owner(instance.node(who))))
-    return len(found)
+    return len(
+        {
+            process(sight, who)
+            for sight in sights
+            for who in (sight.members if address is None else here(sight, address))
+        }
+    )
+
+
+def process(sight: Sight, who: str) -> tuple[str, str]:
+    """What tells a process from others, whichever of its jobs it is met in."""
+    name = who.rpartition("-")[0] if instance.is_python(who) else who
+    # Containers may have all the same address and pid, and not the same session.
+    return name, sight.job.owner(instance.node(who))
 
 
 def is_known(sight: Sight, address: str) -> bool:

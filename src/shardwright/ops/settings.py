@@ -133,8 +133,9 @@ def _unmasked(known: object, told: Mapping[str, object]) -> dict[object, object]
 
 
 def _with(known: Mapping[str, str], told: Mapping[str, object]) -> dict[str, object]:
-    changed = {**known, **_unmasked(known, told)}
-    return {str(key): value for key, value in changed.items() if value is not None}
+    changed: dict[str, object] = dict(known)
+    changed.update({str(key): value for key, value in _unmasked(known, told).items()})
+    return {key: value for key, value in changed.items() if value is not None}
 
 
 def document(config: JobConfig) -> str:

@@ -72,6 +72,8 @@ class Tree:
         """Grows with every change, so that whoever saw the same count has missed nothing."""
         self.watchers: list[Callable[[], None]] = []
         """Called with every change, by whoever owns the registry."""
+        self.journal: set[str] | None = None
+        """The paths of what has changed, for somebody who asks which: they put a set here, and empty it."""
         self._entries: dict[str, _Entry] = {}
         self._named: dict[str, dict[str, None]] = {}
         self._gone: dict[str, float] = {}
@@ -181,12 +183,12 @@ class Mirror(Tree):
         """The node is there and holds this."""
         entry = self._entries.get(path)
         if entry is None:
-            self._changed()
+            self._changed(path)
             self._add(path, node, now)
             return
         if entry.fresh and entry.node == node:
             return
-        self._changed()
+        self._changed(path)
         if entry.node is not None and node.made != entry.node.made:
             entry.since = now
         entry.node = node
@@ -194,7 +196,7 @@ class Mirror(Tree):
 
     def stale(self, path: str, now: float) -> None:
         """The node was made or changed by somebody, and what it holds now was not told."""
-        self._changed()
+        self._changed(path)
         entry = self._entries.get(path)
         if entry is None:
             self._add(path, None, now)
@@ -205,7 +207,7 @@ class Mirror(Tree):
         """What the node holds is kept from us."""
         entry = self._entries.get(path)
         if entry is not None and not entry.fresh and not entry.denied:
-            self._changed()
+            self._changed(path)
             entry.denied = True
 
     def drop(self, path: str, now: float) -> None:
@@ -213,7 +215,7 @@ class Mirror(Tree):
         entry = self._entries.get(path)
         if entry is None:
             return
-        self._changed()
+        self._changed(path)
         if path:
             parent, _, name = path.rpartition("/")
             self._entries[parent].remove(name)
@@ -248,8 +250,10 @@ class Mirror(Tree):
         self._absent_since = now
         self._gone.clear()
 
-    def _changed(self) -> None:
+    def _changed(self, path: str | None = None) -> None:
         self.changes += 1
+        if path is not None and self.journal is not None:
+            self.journal.add(path)
         for watcher in self.watchers:
             watcher()
 
@@ -280,6 +284,50 @@ class Mirror(Tree):
                 self._named[name].pop(gone, None)
             self._gone.pop(gone, None)
             self._gone[gone] = now
+
+
+class Branch(Tree):
+    """What is below one path of a larger tree, as a tree of its own: for questions, which go to the larger
+    one. What the registry keeps from us counts as empty."""
+
+    def __init__(self, tree: Tree, path: str) -> None:
+        super().__init__(tree.full(path))
+        self.synced = tree.synced
+        self._tree = tree
+        self._path = path
+
+    def __contains__(self, path: str) -> bool:
+        return self._within(path) in self._tree
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[str]:
+        waiting = [""] if self._path in self._tree else []
+        while waiting:
+            path = waiting.pop()
+            yield path
+            waiting.extend(below(path, name) for name in self.children(path))
+
+    def children(self, path: str) -> Sequence[str]:
+        return self._tree.children(self._within(path))
+
+    def node(self, path: str) -> Node:
+        inner = self._within(path)
+        return Node("", 0, "", 0, 0) if self._tree.unreadable(inner) else self._tree.node(inner)
+
+    def get(self, path: str) -> str | None:
+        inner = self._within(path)
+        return "" if self._tree.unreadable(inner) else self._tree.get(inner)
+
+    def known(self, path: str) -> str | None:
+        return self._tree.known(self._within(path))
+
+    def unreadable(self, path: str) -> bool:
+        return self._tree.unreadable(self._within(path))
+
+    def _within(self, path: str) -> str:
+        return below(self._path, path) if path else self._path
 
 
 class Mirrors:

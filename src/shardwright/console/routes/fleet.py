@@ -7,7 +7,7 @@ from fastapi import Query
 from fastapi.responses import StreamingResponse
 
 from ...errors import OperationError
-from ...ops.operator import Operator
+from ...ops.operator import Done, Operator
 from .. import fleets
 from ..fleets import Order, Wanted
 from ..models import Bulk, BulkDone, Fleet, JobStatus, LiveEvents, Outcome, RefusedJob, Statistics
@@ -49,18 +49,23 @@ def change_jobs(visitor: Visit, here: Here, wish: Bulk) -> BulkDone:
     """Do the same to several jobs, each by itself: one that is refused does not keep the others from it."""
     told = BulkDone(done=[], refused=[])
     with operating(here, visitor) as operator:
-        act = {
-            "trigger": Operator.trigger,
-            "enable": Operator.enable,
-            "disable": Operator.disable,
-            "shutdown": Operator.shutdown,
-        }[wish.action]
         for job in dict.fromkeys(wish.jobs):
             try:
-                told.done.append(done(act(operator, job)))
+                told.done.append(done(_act(operator, wish.action, job)))
             except OperationError as error:
                 told.refused.append(RefusedJob(job=job, error=str(error)))
     return told
+
+
+def _act(operator: Operator, action: str, job: str) -> Done:
+    match action:
+        case "trigger":
+            return operator.trigger(job)
+        case "enable":
+            return operator.enable(job)
+        case "disable":
+            return operator.disable(job)
+    return operator.shutdown(job)
 
 
 @routes.get(

@@ -37,17 +37,18 @@ def list_fires(
 ) -> FirePage:
     """What became of fires, the latest first, a line for each shard."""
     _check(begin, end)
-    page = queries.history(
-        here.store(),
-        job=job,
-        begin=begin,
-        end=end,
-        disposition=ledger.Disposition(disposition) if disposition is not None else None,
-        outcome=outcome,
-        item=shard,
-        limit=limit,
-        after=after,
-    )
+    with here.history() as store:
+        page = queries.history(
+            store,
+            job=job,
+            begin=begin,
+            end=end,
+            disposition=ledger.Disposition(disposition) if disposition is not None else None,
+            outcome=outcome,
+            item=shard,
+            limit=limit,
+            after=after,
+        )
     return FirePage.model_validate(
         {"fires": [told.entry(each) for each in page.entries], "after": page.after}
     )
@@ -56,7 +57,8 @@ def list_fires(
 @routes.get("/r/{registry}/history/log", needs=Role.VIEWER)
 def show_log(here: Here, job: Name, made: Big, fire: Fire, shard: Small, attempt: Name) -> Log:
     """What one run wrote to the log."""
-    found = queries.log(here.store(), Key(job, made, fire, shard), attempt)
+    with here.history() as store:
+        found = queries.log(store, Key(job, made, fire, shard), attempt)
     if found is None:
         raise NotThere(f"nothing was kept of what that run of {job!r} wrote to the log")
     return Log(text=found.text, left_out=found.left_out)
@@ -66,7 +68,8 @@ def show_log(here: Here, job: Name, made: Big, fire: Fire, shard: Small, attempt
 def count_fires(here: Here, job: OneJob = None, begin: When = None, end: When = None) -> Counts:
     """How many shards of fires came to what, for each job and day, the latest first."""
     _check(begin, end)
-    counts = queries.statistics(here.store(), job=job, begin=begin, end=end)
+    with here.history() as store:
+        counts = queries.statistics(store, job=job, begin=begin, end=end)
     latest = sorted(counts, key=lambda each: each.day, reverse=True)
     return Counts.model_validate({"counts": [told.count(each) for each in latest]})
 
@@ -91,7 +94,8 @@ def list_changes(
 ) -> Changes:
     """Who changed what, the latest first."""
     _check(begin, end)
-    notes = queries.audit(here.store(), job=job, begin=begin, end=end, limit=limit)
+    with here.history() as store:
+        notes = queries.audit(store, job=job, begin=begin, end=end, limit=limit)
     return Changes.model_validate({"changes": [told.note(each) for each in notes]})
 
 

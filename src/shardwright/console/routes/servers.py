@@ -1,5 +1,6 @@
 """Servers: the machines of a namespace, their load, and letting them work or not."""
 
+from ...ops import overview
 from ..models import Done, Server, ServerJob, ServerMember, ServerPage, Servers
 from ..roles import Role
 from ..routing import Routes, Visit
@@ -11,13 +12,13 @@ routes = Routes("servers")
 @routes.get("/r/{registry}/servers", needs=Role.VIEWER)
 def list_servers(here: Here) -> Servers:
     """Every machine that a job knows."""
-    return Servers(servers=[shown(Server, each) for each in here.picture().servers()])
+    return Servers(servers=[shown(Server, each) for each in here.picture().loads])
 
 
 @routes.get("/r/{registry}/servers/{address}", needs=Role.VIEWER)
 def show_server(here: Here, address: Address) -> ServerPage:
     """One machine: its jobs, and the processes there."""
-    jobs, members = here.picture().server(address)
+    jobs, members = overview.at_server(here.picture().rows, address)
     return ServerPage(
         server=address,
         jobs=[shown(ServerJob, each) for each in jobs],
