@@ -48,10 +48,12 @@ def test_one_that_nobody_uses_ends_after_half_an_hour(sessions: Sessions, clock:
 
 def test_one_that_is_used_all_the_time_ends_after_twelve_hours(sessions: Sessions, clock: HandClock) -> None:
     opens, begun = sessions.begin("ann", stamp="1", address="here")
+    found = begun
     for _ in range(int(LONGEST / 600) - 1):
         clock.advance(600)
-        found = sessions.used(opens)
-        assert found is not None
+        used = sessions.used(opens)
+        assert used is not None
+        found = used
     assert (found.expires - begun.began).total_seconds() == LONGEST
     clock.advance(600)
     assert sessions.used(opens) is None
@@ -106,7 +108,7 @@ def test_one_user_cannot_push_the_others_out(sessions: Sessions, monkeypatch: py
 
 
 def test_the_first_few_failures_cost_nothing_and_then_each_wait_is_longer(clock: HandClock) -> None:
-    lockout, waits = Lockout(clock), []
+    lockout, waits = Lockout(clock), list[int]()
     for _ in range(20):
         lockout.failed("ann", f"address {len(waits)}")
         waits.append(lockout.wait("ann", "another"))

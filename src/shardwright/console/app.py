@@ -4,8 +4,9 @@ import logging
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from . import entry, people, refusals, routing, troubles
@@ -64,6 +65,8 @@ class Console:
         self.api = api
         self._front = front
         self._guarded = Guard(api, api.state.gate, front)
+        # No answer there holds a secret of the session, and no other site's page can ask with the session.
+        self._packed = GZipMiddleware(self._guarded, minimum_size=2000, compresslevel=5)
         self._page = page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,8 +91,13 @@ class Console:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = self._below(scope["path"])
         scope = {**scope, "path": path or "/", "root_path": "", "state": {}}
-        if path.startswith(routing.PREFIX + "/") or path == routing.PREFIX:
+        if path.startswith(f"{routing.PREFIX}/r/"):
+            await self._packed(scope, receive, with_headers(send, NO_STORE))
+        elif path.startswith(f"{routing.PREFIX}/"):
             await self._guarded(scope, receive, with_headers(send, NO_STORE))
+        elif not path:  # addresses in the page are relative to the slash
+            there = RedirectResponse(f"{self._front.root_path}/", 307)
+            await there(scope, receive, with_headers(send, NO_STORE))
         else:
             await self._page(scope, receive, with_headers(send, {}))
 
