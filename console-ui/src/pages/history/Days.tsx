@@ -28,7 +28,7 @@ export interface Day {
   ran: number;
 }
 
-const HEIGHT = 56;
+const HEIGHT = 44;
 const STEP = 11;
 const WIDTH = 8;
 
@@ -118,10 +118,9 @@ function Bars({ days }: { days: readonly Day[] }) {
     });
   const ends = days.length > 1 ? [days[0], days.at(-1)] : [days[0]];
   return (
-    <figure className="bars">
+    <figure className="bars" style={{ maxWidth: days.length * 40 }}>
       <svg
         viewBox={`0 0 ${width} ${HEIGHT}`}
-        width={width}
         height={HEIGHT}
         role="img"
         aria-label={t.statistics}
@@ -143,7 +142,7 @@ function Bars({ days }: { days: readonly Day[] }) {
           );
         })}
       </svg>
-      <figcaption className="row spread muted" style={{ width }}>
+      <figcaption className="row spread muted">
         {ends.map((each) => each && <span key={each.day}>{named(each.day)}</span>)}
       </figcaption>
     </figure>

@@ -127,9 +127,8 @@ export function Moment({ label, value, onChange }: MomentProps) {
         <input
           {...props}
           type="datetime-local"
-          step={1}
-          className="input"
-          value={Number.isNaN(at) ? "" : typed(at)}
+          className="input moment"
+          value={Number.isNaN(at) ? "" : typed(at).slice(0, 16)}
           onChange={(event) => onChange(moment(event.target.value))}
         />
       )}

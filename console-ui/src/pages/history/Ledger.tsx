@@ -49,7 +49,7 @@ export function Ledger() {
   const columns = useMemo(() => columnsOf(t), [t]);
   if (found.isPending) return <Loading />;
   if (found.error) return <TroubleNote error={found.error} again={() => found.refetch()} />;
-  const foot = isFetchingNextPage ? t.loading : hasNextPage ? "" : t.end;
+  const more = isFetchingNextPage ? t.loading : hasNextPage ? "" : t.end;
   return (
     <VirtualTable
       label={t.title}
@@ -59,18 +59,18 @@ export function Ledger() {
       onRange={onRange}
       onOpen={(fire) => ask({ run: writeRun(fire) })}
       empty={<EmptyState title={t.none} />}
-      foot={`${t.shown(rows.length)} ${foot}`}
+      foot={[t.shown(rows.length), more].filter(Boolean).join(" · ")}
     />
   );
 }
 
 function columnsOf(t: (typeof words)["en"]): Column<Fire>[] {
   return [
-    { id: "due", title: t.due, width: "170px", cell: (fire) => <Time at={fire.due} /> },
+    { id: "due", title: t.due, width: "140px", cell: (fire) => <Time at={fire.due} /> },
     {
       id: "job",
       title: t.job,
-      width: "minmax(140px, 2fr)",
+      width: "minmax(140px, 1.6fr)",
       cell: (fire) => (
         <>
           {fire.job}
@@ -81,7 +81,7 @@ function columnsOf(t: (typeof words)["en"]): Column<Fire>[] {
     { id: "shard", title: t.shard, width: "70px", align: "end", cell: (fire) => fire.shard },
     {
       id: "disposition",
-      title: t.disposition,
+      title: t.result,
       width: "minmax(130px, 1fr)",
       cell: (fire) => <OutcomeBadge disposition={fire.disposition} outcome={fire.outcome} />,
     },
@@ -104,7 +104,7 @@ function columnsOf(t: (typeof words)["en"]): Column<Fire>[] {
     {
       id: "process",
       title: t.process,
-      width: "minmax(150px, 1.4fr)",
+      width: "minmax(150px, 1.8fr)",
       wide: true,
       cell: (fire) => <span className="mono muted">{fire.process}</span>,
     },

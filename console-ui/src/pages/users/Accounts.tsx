@@ -69,7 +69,7 @@ function Table({ users, onEdit }: { users: readonly User[]; onEdit: (user: User)
               <th scope="row">
                 <span className="row">
                   <span className="who">{user.name}</span>
-                  {user.name === me && <Badge tone="run">{t.you}</Badge>}
+                  {user.name === me && <span className="tag">{t.you}</span>}
                   {user.locked && <Badge tone="bad">{t.lockedUntil}</Badge>}
                 </span>
               </th>

@@ -3,7 +3,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { answer, api } from "../../api/client";
 import type { OpenSession } from "../../api/types";
-import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";
 import { useConfirm } from "../../components/Confirm";
 import { Loading, TroubleNote } from "../../components/States";
@@ -61,7 +60,7 @@ function Table({ sessions }: { sessions: readonly OpenSession[] }) {
               <th scope="row">
                 <span className="row">
                   <span className="who">{session.user}</span>
-                  {session.own && <Badge tone="run">{t.thisOne}</Badge>}
+                  {session.own && <span className="tag">{t.thisOne}</span>}
                 </span>
               </th>
               <td className="mono">{session.address}</td>
