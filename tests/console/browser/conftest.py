@@ -4,17 +4,14 @@ in, on SQLite and on ZooKeeper."""
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Browser
 
 from tests.console.browser import chromium
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage
 from tests.zookeeper_server import Server
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 #: For how many seconds a session is kept without a sign of life.
 SESSION = 2.0
@@ -26,7 +23,7 @@ numbers = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator["Browser"]:
+def browser() -> Iterator[Browser]:
     # Not for the whole session: playwright keeps an event loop running, beside which others cannot begin one.
     with chromium.opened() as browser:
         yield browser
@@ -52,7 +49,7 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="module")
-def admin(stage: Stage, browser: "Browser") -> Iterator[Desk]:
+def admin(stage: Stage, browser: Browser) -> Iterator[Desk]:
     """The first account, made by the token that the console printed; the console is the module's own."""
     with Desk(browser, stage.open_console()) as desk:
         desk.sign_in_first(*ADMIN)

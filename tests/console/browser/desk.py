@@ -9,11 +9,11 @@ with Desk(browser, console) as desk:
 
 import re
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 
+from tests.console.browser import chromium
 from tests.console.browser.stage import Console
 
 #: Says what the page was forbidden to do, also while it is being loaded.
@@ -29,13 +29,11 @@ ANSWERED = re.compile(r"Failed to load resource: the server responded with a sta
 class Desk:
     """One browser context with one page. `url` is where the console is reached, if not where it listens."""
 
-    def __init__(
-        self, browser: "Browser", console: Console, *, url: str | None = None, **context: Any
-    ) -> None:
+    def __init__(self, browser: Browser, console: Console, *, url: str | None = None, **context: Any) -> None:
         self.console, self.url = console, url or console.url
         options = {"locale": "en-GB", "viewport": {"width": 1280, "height": 800}, **context}
         self.context = browser.new_context(**options)
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(chromium.PATIENCE)
         self.complaints: list[str] = []
         self.context.expose_function("complain", lambda text: self.complaints.append(text))
         self.context.add_init_script(WATCH)
@@ -84,10 +82,10 @@ class Desk:
 
     # -- what is on the page -------------------------------------------------------------------------
 
-    def button(self, name: str) -> "Locator":
+    def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=True)
 
-    def row(self, name: str) -> "Locator":
+    def row(self, name: str) -> Locator:
         """The row of a table that something stands in."""
         return self.page.get_by_role("row").filter(has_text=name)
 
@@ -100,7 +98,7 @@ class Desk:
         self.button(menu).click()
         self.page.get_by_role("menuitem", name=item, exact=True).click()
 
-    def said(self, text: str) -> "Locator":
+    def said(self, text: str) -> Locator:
         """What the page says of something that was done."""
         return self.page.locator(".toast").filter(has_text=text)
 

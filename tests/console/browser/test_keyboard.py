@@ -1,17 +1,12 @@
 """The console without a mouse: in, to a page, a thing done, and out."""
 
-from typing import TYPE_CHECKING
-
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from shardwright.ops import servers
 from tests.console.browser.conftest import ADMIN
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.slow]
 
@@ -31,7 +26,7 @@ def tab_to(desk: Desk, role: str, name: str) -> None:
     raise AssertionError(f"{role} {name} cannot be reached by Tab")
 
 
-def test_a_server_is_disabled_without_a_mouse(admin: Desk, browser: "Browser", stage: Stage) -> None:
+def test_a_server_is_disabled_without_a_mouse(admin: Desk, browser: Browser, stage: Stage) -> None:
     with Desk(browser, admin.console) as desk:
         desk.page.goto(f"{desk.url}/")
         desk.button("Sign in").wait_for()

@@ -2,18 +2,15 @@
 both themes; and in the language that was chosen."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.console.browser.desk import Desk
 from tests.console.browser.pages import PAGES, Place
 from tests.console.browser.stage import Stage, wait_until
 from tests.faults.processes import ROOT
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.slow]
 AXE = Path(ROOT, "console-ui/node_modules/axe-core/axe.min.js")
@@ -57,7 +54,7 @@ def test_nobody_is_kept_out_and_nothing_is_forbidden(lively: Desk, place: Place,
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_way_in_keeps_nobody_out(admin: Desk, browser: "Browser", theme: str) -> None:
+def test_the_way_in_keeps_nobody_out(admin: Desk, browser: Browser, theme: str) -> None:
     with Desk(browser, admin.console, color_scheme=theme) as desk:
         desk.page.goto(f"{desk.url}/")
         expect(desk.button("Sign in")).to_be_visible()
@@ -89,7 +86,7 @@ def test_the_language_is_chosen_and_kept(desk: Desk) -> None:
     expect(desk.page.get_by_role("heading", name="Servers")).to_be_visible()
 
 
-def test_whoever_speaks_chinese_is_spoken_to_in_chinese(admin: Desk, browser: "Browser") -> None:
+def test_whoever_speaks_chinese_is_spoken_to_in_chinese(admin: Desk, browser: Browser) -> None:
     with Desk(browser, admin.console, locale="zh-CN") as desk:
         desk.page.goto(f"{desk.url}/")
         expect(desk.button("登录")).to_be_visible()

@@ -2,19 +2,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.console.browser.conftest import ADMIN, url_of
 from tests.console.browser.desk import Desk
 from tests.console.browser.pages import settle
 from tests.console.browser.service import XSS
 from tests.console.browser.stage import Stage, wait_until
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.slow]
 
@@ -47,7 +44,7 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="module")
-def admin(stage: Stage, browser: "Browser") -> Iterator[Desk]:
+def admin(stage: Stage, browser: Browser) -> Iterator[Desk]:
     with Desk(browser, stage.open_console()) as desk:
         desk.sign_in_first(*ADMIN)
         wait_until(lambda: len(desk.get("r/main/history?outcome=failed&limit=500")["fires"]) >= 9, "failures")

@@ -1,22 +1,17 @@
 """The console below a path of a larger site, behind a proxy: everything is asked for below that path."""
 
-from typing import TYPE_CHECKING
-
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.console.browser.conftest import ADMIN
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage
 from tests.console.browser.subpath import SubPath
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
 pytestmark = [pytest.mark.slow]
 
 
-def test_it_works_below_a_path_and_behind_a_proxy(stage: Stage, browser: "Browser") -> None:
+def test_it_works_below_a_path_and_behind_a_proxy(stage: Stage, browser: Browser) -> None:
     console = stage.open_console("--proxy")
     with SubPath(console.url) as proxy, Desk(browser, console, url=proxy.url) as desk:
         desk.sign_in_first(*ADMIN)

@@ -1,24 +1,20 @@
 """Accounts: signing in, who may do what, and what is not offered to those who may not."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.console.browser.conftest import ADMIN
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.slow]
 PASSWORD = "a password for tests"
 
 
 @pytest.fixture
-def other(admin: Desk, browser: "Browser") -> Iterator[Desk]:
+def other(admin: Desk, browser: Browser) -> Iterator[Desk]:
     """Somebody else before the same console, who has not signed in."""
     with Desk(browser, admin.console) as desk:
         yield desk
