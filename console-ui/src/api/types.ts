@@ -19,6 +19,7 @@ export type Item = Schemas["Item"];
 export type ShardMap = Schemas["ShardMap"];
 export type Timeline = Schemas["Timeline"];
 export type Preview = Schemas["Preview"];
+export type Move = Schemas["Move"];
 export type Diff = Schemas["Diff"];
 export type Next = Schemas["Next"];
 export type Done = Schemas["Done"];

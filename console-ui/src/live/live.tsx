@@ -122,6 +122,7 @@ class Hearing {
     if (name !== this.open) return;
     this.client.setQueryData<JobPage>(keys.job(this.registry, name), (page) => page && patchJob(page, event));
     this.client.setQueryData(keys.map(this.registry, name), event.map);
+    this.later(["job", name]);
     this.later(["shards", name]);
     this.later(["timeline", name]);
     this.later(["left", name]);

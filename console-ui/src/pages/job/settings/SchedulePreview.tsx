@@ -1,0 +1,58 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { answer, api } from "../../../api/client";
+import { TroubleNote } from "../../../components/States";
+import { Time } from "../../../components/Time";
+import { useWords } from "../../../i18n/language";
+import { settings } from "../../../i18n/settings";
+import { useRested } from "../../../lib/late";
+import { useRegistry } from "../../../shell/registry";
+
+/** A schedule in words, its next ten fires, and what to know about it, while it is being typed. */
+export function SchedulePreview({ expression, zone }: { expression: string; zone: string }) {
+  const w = useWords(settings);
+  const { name: registry } = useRegistry();
+  const asked = useRested(`${zone}\n${expression}`, 350);
+  const [inZone = "", text = ""] = asked.split("\n");
+  const found = useQuery({
+    queryKey: ["schedule", registry, text, inZone, 10],
+    queryFn: () =>
+      answer(
+        api.GET("/api/r/{registry}/schedule", {
+          params: {
+            path: { registry },
+            query: { expression: text, count: 10, ...(inZone && { zone: inZone }) },
+          },
+        }),
+      ),
+    enabled: text !== "",
+    retry: false,
+    placeholderData: keepPreviousData,
+  });
+  if (!text) return <p className="note cron-preview">{w.byHand}</p>;
+  return (
+    <section className="stack cron-preview" aria-label={w.preview} aria-live="polite">
+      {found.error && <TroubleNote error={found.error} />}
+      {!found.error && found.data && (
+        <>
+          {found.data.words && <p className="note ok">{found.data.words}</p>}
+          {found.data.cautions.map((caution) => (
+            <p className="note warn" key={`${caution.kind}${caution.at}${caution.text}`}>
+              {caution.text}
+            </p>
+          ))}
+          <p className="muted">{found.data.fires.length === 0 ? w.noFires : w.next(found.data.zone)}</p>
+          <ol>
+            {found.data.fires.map((fire) => (
+              <li key={fire}>
+                <Time at={fire} />{" "}
+                <span className="muted">
+                  (<Time at={fire} relative />)
+                </span>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,184 @@
+// A job's settings: a form made from the schema, a look at what would change, and the change, which is refused
+// when somebody else has saved meanwhile.
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, api, type Trouble } from "../../../api/client";
+import { Button } from "../../../components/Button";
+import { Loading, TroubleNote } from "../../../components/States";
+import { job as words } from "../../../i18n/job";
+import { useWords } from "../../../i18n/language";
+import { settings } from "../../../i18n/settings";
+import { keys } from "../../../live/live";
+import { useRegistry } from "../../../shell/registry";
+import type { PartProps } from "..";
+import { Control } from "./Control";
+import { type Config, changes, type Draft, edited, type Property, setting } from "./form";
+import { Review } from "./Review";
+import { SchedulePreview } from "./SchedulePreview";
+
+export function SettingsTab({ name, job }: PartProps) {
+  const w = useWords(settings);
+  const { name: registry } = useRegistry();
+  const schema = useQuery({
+    queryKey: ["schema", registry],
+    queryFn: () => answer(api.GET("/api/r/{registry}/schema", { params: { path: { registry } } })),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (!job.config) return <TroubleNote error={new Error(job.trouble || w.unreadable)} />;
+  if (schema.error) return <TroubleNote error={schema.error} again={schema.refetch} />;
+  if (!schema.data) return <Loading />;
+  const properties = (schema.data.schema as { properties: Record<string, Property> }).properties;
+  return (
+    <Form
+      name={name}
+      current={{ config: job.config, version: job.version }}
+      properties={properties}
+      groups={schema.data.groups}
+    />
+  );
+}
+
+interface FormProps {
+  name: string;
+  current: { config: Config; version: number | null };
+  properties: Record<string, Property>;
+  groups: readonly { title: string; names: readonly string[] }[];
+}
+
+function Form({ name, current, properties, groups }: FormProps) {
+  const w = useWords(settings);
+  const registry = useRegistry();
+  const client = useQueryClient();
+  const [draft, setDraft] = useState<Draft>({});
+  // What the draft was made from. It stays while somebody edits, so that another's change is noticed.
+  const [base, setBase] = useState(current);
+  const [reviewing, setReviewing] = useState(false);
+  const [conflict, setConflict] = useState<Trouble | null>(null);
+  const count = Object.keys(changes(draft, base.config)).length;
+  const overtaken = current.version !== base.version;
+  if (overtaken && count === 0 && !conflict) setBase(current);
+
+  const author = registry.may("author");
+  const value = (setting: string) => draft[setting] ?? (setting in draft ? null : base.config[setting]);
+  const takeIn = async () => {
+    await client.invalidateQueries({ queryKey: keys.job(registry.name, name) });
+    const fresh = client.getQueryData<PartProps["job"]>(keys.job(registry.name, name));
+    if (fresh?.config) {
+      const config = fresh.config;
+      setBase({ config, version: fresh.version });
+      setDraft(Object.entries(draft).reduce<Draft>((all, [key, mine]) => edited(all, config, key, mine), {}));
+    }
+    setConflict(null);
+  };
+
+  return (
+    <>
+      {!author && <p className="note">{w.readOnly}</p>}
+      {groups.map((group) => (
+        <section className="card" key={group.title} aria-label={group.title}>
+          <header>
+            <h2>{(w.groups as Record<string, string>)[group.title] ?? group.title}</h2>
+          </header>
+          <div className="setting-grid">
+            {group.names.map((each) => {
+              const property = properties[each];
+              return (
+                property && (
+                  <Control
+                    key={each}
+                    setting={setting(each, property)}
+                    value={value(each)}
+                    changed={each in draft}
+                    readOnly={!author}
+                    onChange={(next) => setDraft((all) => edited(all, base.config, each, next))}
+                  />
+                )
+              );
+            })}
+          </div>
+          {group.title === "schedule" && (
+            <SchedulePreview
+              expression={String(value("cron") ?? value("schedule") ?? "")}
+              zone={String(value("time_zone") ?? "")}
+            />
+          )}
+        </section>
+      ))}
+      {(conflict || (overtaken && count > 0)) && (
+        <Overtaken name={name} trouble={conflict} onTakeIn={takeIn} />
+      )}
+      {author && count > 0 && (
+        <div className="save-bar">
+          <strong role="status">{w.changed(count)}</strong>
+          <span className="grow" />
+          <Button
+            onClick={() => {
+              setDraft({});
+              setConflict(null);
+            }}
+          >
+            {w.discard}
+          </Button>
+          <Button kind="primary" onClick={() => setReviewing(true)} disabled={overtaken || conflict !== null}>
+            {w.review}
+          </Button>
+        </div>
+      )}
+      {reviewing && (
+        <Review
+          name={name}
+          changes={changes(draft, base.config)}
+          version={base.version}
+          onClose={() => setReviewing(false)}
+          onConflict={(trouble) => {
+            setReviewing(false);
+            setConflict(trouble);
+          }}
+          onSaved={() => {
+            setReviewing(false);
+            setDraft({});
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Somebody else has saved: who, and how one goes on. */
+function Overtaken({
+  name,
+  trouble,
+  onTakeIn,
+}: {
+  name: string;
+  trouble: Trouble | null;
+  onTakeIn: () => void;
+}) {
+  const w = useWords(settings);
+  const all = useWords(words);
+  const registry = useRegistry();
+  const audit = useQuery({
+    queryKey: [registry.name, "audit", "last", name],
+    queryFn: () =>
+      answer(
+        api.GET("/api/r/{registry}/audit", {
+          params: { path: { registry: registry.name }, query: { job: name, limit: 20 } },
+        }),
+      ),
+    enabled: registry.history,
+    retry: false,
+    staleTime: 0,
+  });
+  const last = audit.data?.changes.find((note) => /update|replace|config/.test(note.what));
+  return (
+    <div className="note warn row spread" role="alert" aria-label={all.tab.settings}>
+      <span>
+        {last ? w.overtakenBy(last.who) : w.overtaken} {trouble?.message}
+      </span>
+      <Button small onClick={onTakeIn}>
+        {w.takeIn}
+      </Button>
+    </div>
+  );
+}
