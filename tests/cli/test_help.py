@@ -19,15 +19,15 @@ from .calling import shardwright
 ROOT = Path(__file__).parents[2]
 
 
-def commands() -> Iterator[tuple[str, click.Command]]:
+def commands(group: click.Group = main, words: str = "") -> Iterator[tuple[str, click.Command]]:
     """Every command by its words, those of groups included."""
-    context = click.Context(main)
-    for name in main.list_commands(context):
-        command = main.get_command(context, name)
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         assert command is not None
-        yield name, command
+        yield f"{words}{name}", command
         if isinstance(command, click.Group):
-            yield from ((f"{name} {inner}", each) for inner, each in command.commands.items())
+            yield from commands(command, f"{words}{name} ")
 
 
 ALL = dict(commands())

@@ -3,7 +3,8 @@
 import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,20 +98,21 @@ def console_command(
     """
     if context.invoked_subcommand is not None:
         return
-    said = _said()
     given = registries or ((address,) if (address := call(context).address) else ())
-    settings = Settings(
-        places=_places(said, given, histories),
-        accounts=_accounts_file(accounts, said),
-        host=host or said.host or HOST,
-        port=_first(port, said.port, PORT),
-        root_path=told.checked_root_path(root_path or said.root_path),
-        proxied=proxy or said.proxy,
-        tls_cert=_file(tls_cert or said.tls_cert),
-        tls_key=_file(tls_key or said.tls_key),
-        oidc=said.oidc,
-        version=__version__,
-    )
+    with _as_usage():
+        said = _said()
+        settings = Settings(
+            places=_places(said, given, histories),
+            accounts=_accounts_file(accounts, said),
+            host=host or said.host or HOST,
+            port=_first(port, said.port, PORT),
+            root_path=told.checked_root_path(root_path or said.root_path),
+            proxied=proxy or said.proxy,
+            tls_cert=_file(tls_cert or said.tls_cert),
+            tls_key=_file(tls_key or said.tls_key),
+            oidc=said.oidc,
+            version=__version__,
+        )
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
     _serve(settings)
@@ -151,6 +153,15 @@ def _log_to_standard_error() -> None:
 
 
 # What is meant
+
+
+@contextmanager
+def _as_usage() -> Iterator[None]:
+    """What is said wrongly, by options or in the file, is wrong usage."""
+    try:
+        yield
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _said() -> SaidConsole:
@@ -290,7 +301,8 @@ def set_password(context: click.Context, name: str, accounts: str | None) -> Non
 
 
 def _opened(option: str | None) -> Accounts:
-    return Accounts(_accounts_file(option, _said()), SystemClock())
+    with _as_usage():
+        return Accounts(_accounts_file(option, _said()), SystemClock())
 
 
 def _password() -> str:
