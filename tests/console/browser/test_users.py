@@ -83,7 +83,9 @@ def test_a_role_is_changed_and_counts_at_once(desk: Desk, other: Desk) -> None:
     dialog.get_by_label("main", exact=True).select_option("operator")
     desk.confirm("Save")
     expect(desk.page.get_by_role("row", name="carl").first).to_contain_text("Operator")
-    other.page.reload()
+    other.page.reload()  # whoever's role is another now signs in anew
+    other.sign_in("carl", PASSWORD)
+    expect(other.page.get_by_role("link", name="Servers")).to_be_visible()
     other.go("servers")
     expect(other.button("Actions for 10.0.0.1")).to_be_visible()
 

@@ -25,8 +25,8 @@ export function RunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
     queryKey: [registry, "why", job, fire],
     queryFn: () =>
       answer(api.GET("/api/r/{registry}/why", { params: { path: { registry }, query: { job, fire } } })),
-    refetchInterval: (query) =>
-      query.state.data?.shards.some((each) => each.disposition === "RUNNING") ? 2000 : false,
+    // It may be running, or be run again.
+    refetchInterval: 2000,
   });
   const one = found.data?.shards.find(
     (each) => each.shard === run.shard && (run.made === null || each.made === run.made),
