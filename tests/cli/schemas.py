@@ -337,3 +337,16 @@ class Slices(Document):
     holders: list[str | None]
     waiting: list[str]
     gone: list[str]
+
+
+# console user
+
+
+class User(Document):
+    name: str
+    roles: dict[str, Literal["viewer", "operator", "author", "admin"]]
+    created: AwareDatetime
+
+
+class Users(Document):
+    users: list[User]

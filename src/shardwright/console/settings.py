@@ -107,7 +107,9 @@ class Settings:
 def read(said: object) -> SaidConsole:
     """The table [console] of the file."""
     try:
-        return SaidConsole.model_validate(said)
+        console = SaidConsole.model_validate(said)
+        _check_names(console.registries)
+        return console
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(["console", *(str(each) for each in first["loc"] if each != "SaidRegistry")])
@@ -130,7 +132,7 @@ def named(given: tuple[str, ...], what: str) -> dict[str, str]:
     return found
 
 
-def check_names(names: Mapping[str, Any]) -> None:
+def _check_names(names: Mapping[str, Any]) -> None:
     for name in names:
         if not _NAMED.fullmatch(f"{name}=x"):
             raise ConfigError(f"{name!r} cannot be the name of a registry: letters, digits, _ . and -")

@@ -177,7 +177,6 @@ def _places(said: SaidConsole, given: tuple[str, ...], histories: tuple[str, ...
             name: each if isinstance(each, SaidRegistry) else SaidRegistry(registry=each)
             for name, each in said.registries.items()
         }
-        told.check_names(found)
     else:
         chosen = told.named(given, "registry") or {told.ONLY: places.address(None)}
         found = {name: SaidRegistry(registry=url) for name, url in chosen.items()}
@@ -192,6 +191,10 @@ def _place(name: str, said: SaidRegistry, history: str | None, *, alone: bool) -
     address = parse(said.registry)
     if address.scheme == "memory":
         raise click.UsageError(f"{address}: what is kept in memory is known to its own process only")
+    if address.scheme not in ("sqlite", "zookeeper", "zk"):
+        raise click.UsageError(
+            f"{address}: there is no registry called {address.scheme!r}; there are sqlite and zookeeper"
+        )
     named = history or said.history
     if alone and named is None:  # what says where the history is, says it of the one registry there is
         named = os.environ.get(HISTORY_VARIABLE) or places.in_a_file("history")
