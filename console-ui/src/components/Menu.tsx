@@ -27,16 +27,28 @@ interface Props {
 export function Menu({ label, icon, children, items, head, small = false, kind = "quiet" }: Props) {
   const [open, setOpen] = useState(false);
   const place = useRef<HTMLDivElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
   const id = useId();
 
   useEffect(() => {
     if (!open) return;
+    // Over everything: a menu in a table would be cut off by it otherwise.
+    raise(panel.current, place.current);
+    const away = (event: Event) => {
+      if (!(event.target instanceof Node && panel.current?.contains(event.target))) setOpen(false);
+    };
+    window.addEventListener("scroll", away, true);
+    window.addEventListener("resize", away);
     place.current?.querySelector<HTMLElement>('[role^="menuitem"]:not(:disabled)')?.focus();
     const outside = (event: PointerEvent) => {
       if (!place.current?.contains(event.target as Node)) setOpen(false);
     };
     document.addEventListener("pointerdown", outside);
-    return () => document.removeEventListener("pointerdown", outside);
+    return () => {
+      document.removeEventListener("pointerdown", outside);
+      window.removeEventListener("scroll", away, true);
+      window.removeEventListener("resize", away);
+    };
   }, [open]);
 
   const step = (event: KeyboardEvent) => {
@@ -76,7 +88,7 @@ export function Menu({ label, icon, children, items, head, small = false, kind =
         {children}
       </Button>
       {open && (
-        <div className="panel" role="menu" id={id} aria-label={label}>
+        <div className="panel" role="menu" id={id} aria-label={label} ref={panel} popover="manual">
           {head && <div className="said">{head}</div>}
           {items.map((item, index) =>
             item === "line" ? (
@@ -111,4 +123,15 @@ export function Menu({ label, icon, children, items, head, small = false, kind =
       )}
     </div>
   );
+}
+
+/** Below its button, or above where there is no room, and within the window. */
+function raise(panel: HTMLElement | null, button: HTMLElement | null): void {
+  if (!panel || !button) return;
+  panel.showPopover();
+  const at = button.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = panel;
+  const below = at.bottom + 6 + height <= window.innerHeight || at.top < height + 6;
+  panel.style.top = `${below ? at.bottom + 6 : at.top - 6 - height}px`;
+  panel.style.left = `${Math.max(8, Math.min(at.right - width, window.innerWidth - width - 8))}px`;
 }

@@ -172,7 +172,7 @@ export function VirtualTable<Row>({
           <thead role="rowgroup">
             <tr role="row" aria-rowindex={1} style={{ gridTemplateColumns: tracks }}>
               {choice && (
-                <th role="columnheader" scope="col">
+                <th role="columnheader" scope="col" className="tick">
                   <input
                     type="checkbox"
                     aria-label={w.selectAll}
@@ -238,7 +238,7 @@ export function VirtualTable<Row>({
                   }}
                 >
                   {choice && (
-                    <td role="gridcell">
+                    <td role="gridcell" className="tick">
                       {key !== undefined && (
                         <input
                           type="checkbox"

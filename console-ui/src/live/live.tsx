@@ -100,7 +100,11 @@ class Hearing {
 
   hello(event: Hello): void {
     this.client.setQueryData(keys.statistics(this.registry), event.statistics);
-    this.client.invalidateQueries({ queryKey: [this.registry] });
+    // What is being fetched may have been read before the stream began: it comes in, and is fetched once more.
+    const cache = this.client.getQueryCache();
+    const busy = cache.findAll({ queryKey: [this.registry], fetchStatus: "fetching" });
+    this.client.invalidateQueries({ queryKey: [this.registry] }, { cancelRefetch: false });
+    for (const query of busy) this.later(query.queryKey.slice(1));
   }
 
   jobs(event: JobsChanged): void {
@@ -132,8 +136,8 @@ class Hearing {
     for (const timer of this.due.values()) clearTimeout(timer);
   }
 
-  private later(key: readonly string[]): void {
-    const name = key.join("/");
+  private later(key: readonly unknown[]): void {
+    const name = JSON.stringify(key);
     if (this.due.has(name)) return;
     const fetchAnew = () => {
       this.due.delete(name);

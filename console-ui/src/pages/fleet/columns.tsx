@@ -64,7 +64,7 @@ export function columns(w: Words, c: Common, to: (...parts: string[]) => string)
     {
       id: "instances",
       title: w.instances,
-      width: "88px",
+      width: "104px",
       align: "end",
       wide: true,
       cell: (job) => job.instances,

@@ -32,7 +32,7 @@ export function Header({ name, job }: { name: string; job: JobPage }) {
           <div className="row">
             <h1>{name}</h1>
             <StatusBadge status={brief.status} />
-            <span className="tag">{job.kind}</span>
+            {job.kind && <span className="tag">{job.kind}</span>}
           </div>
           {brief.description && <p>{brief.description}</p>}
         </div>

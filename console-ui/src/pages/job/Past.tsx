@@ -10,9 +10,10 @@ import { TroubleNote } from "../../components/States";
 import { Time } from "../../components/Time";
 import { common } from "../../i18n/common";
 import { job as words } from "../../i18n/job";
-import { useWords } from "../../i18n/language";
+import { locale, useLanguage, useWords } from "../../i18n/language";
 import { ranges } from "../../lib/ranges";
-import { moment } from "../../lib/times";
+import { local, moment, typed } from "../../lib/times";
+import { keys } from "../../live/live";
 import { useAct } from "../../shell/act";
 import { useRegistry } from "../../shell/registry";
 import type { PartProps } from ".";
@@ -72,6 +73,7 @@ function Rerun({ name, job, cannot }: Props) {
     >
       <h2>{w.past.rerun}</h2>
       <p className="muted">{w.past.rerunWhy}</p>
+      <Recent name={name} onChoose={(fire) => setAt(typed(Date.parse(fire)))} />
       <Field label={w.past.at} hint={w.past.atHint}>
         {(props) => <When {...props} value={at} onChange={setAt} disabled={cannot !== undefined} />}
       </Field>
@@ -82,6 +84,44 @@ function Rerun({ name, job, cannot }: Props) {
         </Button>
       </div>
     </form>
+  );
+}
+
+/** The last fires that the history knows of, to choose from. */
+function Recent({ name, onChoose }: { name: string; onChoose: (fire: string) => void }) {
+  const w = useWords(words).past;
+  const speech = locale(useLanguage());
+  const registry = useRegistry();
+  const found = useQuery({
+    queryKey: [...keys.timeline(registry.name, name), "recent"],
+    queryFn: () =>
+      answer(
+        api.GET("/api/r/{registry}/jobs/{job}/timeline", {
+          params: { path: { registry: registry.name, job: name }, query: { fires: 20 } },
+        }),
+      ),
+    enabled: registry.history,
+    retry: false,
+  });
+  if (!found.data || found.data.fires.length === 0) return null;
+  return (
+    <Field label={w.recent}>
+      {(props) => (
+        <select
+          {...props}
+          className="input"
+          value=""
+          onChange={(event) => event.target.value && onChoose(event.target.value)}
+        >
+          <option value="">…</option>
+          {found.data.fires.map((fire) => (
+            <option key={fire.fire} value={fire.due}>
+              {local(Date.parse(fire.due), Date.now(), speech)}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   );
 }
 

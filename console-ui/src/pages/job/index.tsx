@@ -19,6 +19,7 @@ import { Past } from "./Past";
 import { PreviewTab } from "./Preview";
 import { SettingsTab } from "./settings/SettingsTab";
 import { ShardsTab } from "./shards/ShardsTab";
+import { useShardMap } from "./shards/useShardMap";
 import { TimelineTab } from "./timeline/TimelineTab";
 
 export interface PartProps {
@@ -51,6 +52,8 @@ export default function JobPage({ job: name, tab }: { job: string; tab: string |
   });
   const current = ORDER.find((each) => each === tab) ?? "shards";
   const Shown = PARTS[current];
+  // Asked for beside the rest: with ten thousand shards each takes its time.
+  useShardMap(name, current === "shards");
 
   if (!found.data) {
     return (

@@ -46,7 +46,12 @@ export function ShardDetail({ name, item, map, java }: Props) {
         {shard && <StateBadge state={shard.state} />}
       </header>
       <TroubleNote error={found.error} again={found.refetch} />
-      {found.isPending && <Loading />}
+      {found.isPending && (
+        <>
+          <p className="mono">{map.members[map.owner[item] ?? -1]}</p>
+          <Loading />
+        </>
+      )}
       {shard && (
         <>
           <Facts shard={shard} />

@@ -70,8 +70,8 @@ export function ShardTable({ name, onOpen }: { name: string; onOpen: (item: numb
       },
       {
         id: "since",
-        title: w.shard.since,
-        width: "110px",
+        title: w.shard.runningSince,
+        width: "124px",
         wide: true,
         cell: (row) => <Time at={row.running_since} />,
       },

@@ -1,28 +1,20 @@
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { answer, api } from "../../../api/client";
 import { Loading, TroubleNote } from "../../../components/States";
 import { job as words } from "../../../i18n/job";
 import { useWords } from "../../../i18n/language";
 import { useAsked } from "../../../lib/place";
-import { keys } from "../../../live/live";
-import { useRegistry } from "../../../shell/registry";
 import type { PartProps } from "..";
 import { MapOfShards } from "./Map";
 import { ShardDetail } from "./ShardDetail";
 import { ShardTable } from "./ShardTable";
+import { useShardMap } from "./useShardMap";
 
 /** The shards: a map of all, one in detail, and a table. */
 export function ShardsTab({ name, job }: PartProps) {
   const w = useWords(words).map;
-  const { name: registry } = useRegistry();
   const [asked, ask] = useAsked();
   const [typed, setTyped] = useState("");
-  const found = useQuery({
-    queryKey: keys.map(registry, name),
-    queryFn: () =>
-      answer(api.GET("/api/r/{registry}/jobs/{job}/map", { params: { path: { registry, job: name } } })),
-  });
+  const found = useShardMap(name);
   const map = found.data;
   const total = map?.total ?? 0;
   const wanted = asked.shard === undefined ? Number.NaN : Number(asked.shard);

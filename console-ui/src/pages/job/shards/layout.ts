@@ -11,18 +11,18 @@ export interface Layout {
   height: number;
 }
 
-const SIDES = [
-  { most: 64, cell: 34 },
-  { most: 256, cell: 26 },
-  { most: 1024, cell: 18 },
-  { most: 3000, cell: 12 },
-  { most: 12_000, cell: 8 },
-];
+const SIDES = [34, 26, 18, 12, 8, 5];
+const HIGH = 460;
 
-/** A grid as wide as there is room: cells are small where there are many. */
+/** A grid as wide as there is room, with the largest cells that let all be seen at once; where there are too many
+ * for that, the smallest. */
 export function layout(total: number, room: number): Layout {
-  const cell = SIDES.find((side) => total <= side.most)?.cell ?? 5;
-  const pitch = cell + (cell >= 12 ? 3 : 2);
+  const all = SIDES.map((cell) => grid(total, room, cell));
+  return all.find((each) => each.height <= HIGH) ?? grid(total, room, SIDES.at(-1) ?? 5);
+}
+
+function grid(total: number, room: number, cell: number): Layout {
+  const pitch = cell + (cell >= 12 ? 3 : cell >= 8 ? 2 : 1);
   const columns = Math.max(1, Math.min(total, Math.floor((room + pitch - cell) / pitch)));
   const rows = Math.ceil(total / columns);
   return { cell, pitch, columns, rows, width: columns * pitch, height: Math.max(pitch, rows * pitch) };
@@ -67,9 +67,12 @@ export function slots(before: ReadonlyMap<string, number>, members: readonly str
   return kept;
 }
 
+// The first are chosen: far apart, and neither the red nor the green that outcomes have.
+const HUES = [264, 62, 190, 312, 352, 228, 112, 36];
+
 /** A colour for a place among the owners: hues far apart, and lighter or darker once they come round. */
 export function colour(slot: number, dark: boolean): string {
-  const hue = Math.round((222 + slot * 137.508) % 360);
-  const light = (dark ? 56 : 54) + ([0, 12, -11][Math.floor(slot / 8) % 3] ?? 0);
-  return `hsl(${hue} ${dark ? 48 : 56}% ${light}%)`;
+  const hue = HUES[slot] ?? Math.round((264 + slot * 137.508) % 360);
+  const lighter = [0, 0.09, -0.09][Math.floor(slot / 8) % 3] ?? 0;
+  return dark ? `oklch(${0.72 + lighter} 0.11 ${hue})` : `oklch(${0.55 + lighter} 0.13 ${hue})`;
 }

@@ -128,7 +128,6 @@ export function Gantt({ name, timeline, mode }: Props) {
               rx: 2,
             };
             return (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the chart as a whole takes the keys
               <g
                 key={`${each.fire}/${each.shard}`}
                 onClick={() => open(each)}
