@@ -22,11 +22,12 @@ demo: ## three processes share a job, and one is killed (REGISTRY=zookeeper, ARG
 	@scripts/setup python $(filter zookeeper,$(REGISTRY))
 	@$(BIN)/python -m demo --registry $(or $(REGISTRY),embedded) $(ARGS)
 
-lint: ## formatting, lint and types
-	@scripts/setup python
+lint: ## formatting, lint and types, of the console's page too
+	@scripts/setup python node
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	scripts/ui check
 
 check: lint ## lint, and the tests that need no server
 	$(BIN)/pytest -q -n auto -m "not zookeeper and not postgresql and not mariadb and not browser and not slow"

@@ -1,7 +1,7 @@
 """What happens when a wheel or an sdist is built: the console's page is put in.
 
-It is built by Vite into src/shardwright/console/static, which is not in version control. Whoever installs from
-an sdist finds it there, and needs no Node.
+It is built by Vite into src/shardwright/console/static, which is not in version control. Whoever installs
+from an sdist finds it there, and needs no Node.
 """
 
 import os
@@ -29,8 +29,8 @@ class PageHook(BuildHookInterface):
         npm = shutil.which("npm")
         if npm is None:
             raise SystemExit(
-                "the console's page is not built, and there is no npm to build it: install Node 20.19 or newer, "
-                f"or run `make ui`, or set {WITHOUT}=1 to build without it"
+                "the console's page is not built, and there is no npm to build it: "
+                f"install Node 20.19 or newer, or run `make ui`, or set {WITHOUT}=1 to build without it"
             )
         for arguments in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
             subprocess.run([npm, *arguments], cwd=root / "console-ui", check=True)
