@@ -97,13 +97,14 @@ class Stage:
         self._open = contextlib.ExitStack()
         self._started = self._consoles = 0
 
-    def start(self, count: int = 1) -> list[Replica]:
-        """More replicas, each on a server of its own; there when this returns."""
+    def start(self, count: int = 1, *, jobs: Sequence[Mapping[str, Any]] | None = None) -> list[Replica]:
+        """More replicas, each on a server of its own, with all jobs or with others; there when this
+        returns."""
         new = []
         for _ in range(count):
             self._started += 1
             address = f"10.0.0.{self._started}"
-            new.append(self._open.enter_context(Replica(self.url, address, self.jobs, self.history)))
+            new.append(self._open.enter_context(Replica(self.url, address, jobs or self.jobs, self.history)))
         for each in new:
             each.expect("joined as", within=PATIENCE)
         self.replicas += new

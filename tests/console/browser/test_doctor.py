@@ -16,7 +16,7 @@ def leave_over(stage: Stage) -> str:
     with stage.registry() as registry:
         path = f"{registry.namespace}{looking.OURS}/gone-for-good"
         if registry.wait(registry.read([path], fresh=True))[path] is None:
-            assert isinstance(registry.wait(registry.commit(Create(path))), Landed)
+            assert isinstance(registry.wait(registry.commit(Create(f"{path}/watched"))), Landed)
         return path
 
 

@@ -21,7 +21,7 @@ def test_another_candidate_is_designated(desk: Desk, stage: Stage) -> None:
     before = master(stage)
     other = ({"10.0.1.1:9090", "10.0.1.2:9090"} - {before}).pop()
     desk.go("recipes")
-    desk.button(f"Make {other} the master of {SERVICE}").click()
+    desk.button(f"Designate {other} as the master of {SERVICE}").click()
     desk.confirm("Designate")
     expect(desk.page.get_by_role("row", name=SERVICE).locator(".badge")).to_have_text(other)
     assert master(stage) == other
@@ -31,7 +31,7 @@ def test_a_master_resigns(desk: Desk, stage: Stage) -> None:
     wait_until(lambda: master(stage), "somebody is master")
     before = master(stage)
     desk.go("recipes")
-    desk.button(f"Have the master of {SERVICE} step down").click()
+    desk.button(f"Resign: the master of {SERVICE}").click()
     desk.confirm("Resign")
     expect(desk.page.get_by_role("row", name=SERVICE).locator(".badge")).not_to_have_text(str(before))
     wait_until(lambda: master(stage) not in (None, before), "another one is master")

@@ -1,0 +1,99 @@
+"""The fleet: all jobs at a glance, found, filtered, sorted, and many changed at once."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from shardwright.ops import jobs
+from tests.console.browser.desk import Desk
+from tests.console.browser.stage import Stage, wait_until
+
+pytestmark = [pytest.mark.slow]
+
+
+def shown(desk: Desk) -> list[str]:
+    """The jobs in the order in which they stand there."""
+    rows = desk.page.locator("tbody tr[data-key]")
+    return list(rows.evaluate_all("rows => rows.map(row => row.dataset.key)"))
+
+
+def status(stage: Stage, job: str) -> str:
+    with stage.registry() as registry:
+        return jobs.brief(registry, job).status.value
+
+
+def choose(desk: Desk, *names: str) -> None:
+    for name in names:
+        desk.page.get_by_label(f"Select {name}", exact=True).check()
+
+
+def test_every_job_is_shown_with_its_state_and_its_last_outcome(desk: Desk) -> None:
+    desk.go("jobs")
+    expect(desk.row("index-photos").first).to_contain_text("OK")
+    expect(desk.row("send-invoices").first).to_contain_text("failed")
+    expect(desk.row("on-request").first).to_contain_text("when asked")
+    assert shown(desk) == ["archive", "index-photos", "nightly-report", "on-request", "send-invoices"]
+
+
+def test_jobs_are_searched_and_the_search_is_kept_in_the_address(desk: Desk) -> None:
+    desk.go("jobs")
+    desk.page.get_by_label("Search jobs").fill("re")
+    expect(desk.page).to_have_url(re.compile(r"search=re"))
+    wait_until(lambda: shown(desk) == ["nightly-report", "on-request"], "only what fits is there")
+    desk.page.reload()
+    expect(desk.row("nightly-report").first).to_be_visible()
+    assert shown(desk) == ["nightly-report", "on-request"]
+    desk.page.get_by_label("Search jobs").fill("no such job")
+    expect(desk.page.get_by_text("No job fits")).to_be_visible()
+
+
+def test_jobs_are_filtered_by_their_last_outcome_and_by_status(desk: Desk, stage: Stage) -> None:
+    desk.go("jobs")
+    expect(desk.row("send-invoices").first).to_contain_text("failed")
+    desk.page.get_by_label("Last outcome").select_option("failed")
+    wait_until(lambda: shown(desk) == ["send-invoices"], "only what failed is there")
+    desk.page.get_by_label("Last outcome").select_option("")
+    with stage.operator() as operator:
+        operator.disable("archive")
+    desk.page.get_by_label("Status", exact=True).select_option("DISABLED")
+    wait_until(lambda: shown(desk) == ["archive"], "only what is disabled is there")
+    with stage.operator() as operator:
+        operator.enable("archive")
+
+
+def test_jobs_are_sorted_either_way(desk: Desk) -> None:
+    desk.go("jobs")
+    expect(desk.row("archive").first).to_be_visible()
+    header = desk.page.get_by_role("columnheader", name="Shards")
+    header.get_by_role("button").click()
+    wait_until(lambda: shown(desk)[-1:] == ["archive"], "the largest is last")
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    header.get_by_role("button").click()
+    wait_until(lambda: shown(desk)[:1] == ["archive"], "the largest is first")
+    expect(header).to_have_attribute("aria-sort", "descending")
+
+
+def test_several_jobs_are_disabled_and_enabled_at_once(desk: Desk, stage: Stage) -> None:
+    desk.go("jobs")
+    choose(desk, "archive", "on-request")
+    desk.button("Disable").click()
+    desk.confirm("Disable")
+    expect(desk.row("archive").first).to_contain_text("Disabled")
+    assert (status(stage, "archive"), status(stage, "on-request")) == ("DISABLED", "DISABLED")
+    assert status(stage, "nightly-report") == "OK"
+    choose(desk, "archive", "on-request")
+    desk.button("Enable").click()
+    desk.confirm("Enable")
+    expect(desk.row("archive").first).to_contain_text("OK")
+    assert status(stage, "on-request") == "OK"
+
+
+def test_a_change_made_elsewhere_is_seen_without_a_reload(desk: Desk, stage: Stage) -> None:
+    desk.go("jobs")
+    expect(desk.row("nightly-report").first).to_contain_text("OK")
+    with stage.operator() as operator:
+        operator.disable("nightly-report")
+        expect(desk.row("nightly-report").first).to_contain_text("Disabled")
+        operator.enable("nightly-report")
+        expect(desk.row("nightly-report").first).to_contain_text("OK")
