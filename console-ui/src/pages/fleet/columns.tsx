@@ -18,7 +18,7 @@ export function columns(w: Words, c: Common, to: (...parts: string[]) => string)
     {
       id: "name",
       title: w.name,
-      width: "minmax(150px, 2.2fr)",
+      width: "minmax(112px, 2.2fr)",
       sort: true,
       cell: (job) => (
         <span className="job-name">
@@ -41,7 +41,7 @@ export function columns(w: Words, c: Common, to: (...parts: string[]) => string)
     {
       id: "status",
       title: c.status,
-      width: "128px",
+      width: "122px",
       sort: true,
       cell: (job) => <StatusBadge status={job.status} />,
     },
@@ -72,7 +72,7 @@ export function columns(w: Words, c: Common, to: (...parts: string[]) => string)
     {
       id: "next",
       title: w.next,
-      width: "96px",
+      width: "90px",
       sort: true,
       cell: (job) => <Time at={job.next_fires[0]} relative />,
     },
