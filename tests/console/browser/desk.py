@@ -47,7 +47,7 @@ class Desk:
             self.complaints.append(f"console: {message.text}")
 
     def _asked(self, request: Any) -> None:
-        if not request.url.startswith((self.url, "data:", "blob:")):
+        if not request.url.startswith((self.url, "data:", "blob:", "about:")):
             self.complaints.append(f"asked outside: {request.url}")
 
     # -- where it is ---------------------------------------------------------------------------------
@@ -114,6 +114,8 @@ class Desk:
     # -- what went wrong -----------------------------------------------------------------------------
 
     def begin(self) -> None:
+        """Forget what was on the page, and what was complained about."""
+        self.page.goto("about:blank")
         self.complaints.clear()
 
     def check(self) -> None:

@@ -107,8 +107,17 @@ class Stage:
             new.append(self._open.enter_context(Replica(self.url, address, jobs or self.jobs, self.history)))
         for each in new:
             each.expect("joined as", within=PATIENCE)
+        names = [str(job["name"]) for job in jobs or self.jobs]
+        wait_until(lambda: all(self._is_in(each, names) for each in new), "they are in all their jobs")
         self.replicas += new
         return new
+
+    def _is_in(self, replica: Replica, names: Sequence[str]) -> bool:
+        with self.registry() as registry:
+            paths = [f"{registry.namespace}/{name}/instances" for name in names]
+            found = registry.wait(registry.names(paths, fresh=True))
+        mark = f"{replica.address}@-@"
+        return all(any(each.startswith(mark) for each in found[path] or ()) for path in paths)
 
     def kill(self, replica: Replica) -> None:
         """`kill -9`."""
