@@ -13,6 +13,9 @@ export type Act = <Data>(
   said?: string | ((data: Data) => string),
 ) => Promise<Data | undefined>;
 
+/** What does not change by anything that is done here; a comparison is asked for once. */
+const FIXED = new Set<unknown>(["about", "schema", "schedule", "diff"]);
+
 /** `const done = await act(() => answer(api.POST(…)))`: the answer, or undefined when it did not work, of which
  * the reader has been told by then. */
 export function useAct(): Act {
@@ -30,7 +33,7 @@ export function useAct(): Act {
         say(error instanceof Error ? error.message : String(error), "bad");
         return undefined;
       } finally {
-        client.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "about" });
+        client.invalidateQueries({ predicate: (query) => !FIXED.has(query.queryKey[0]) });
       }
     },
     [say, client, w],

@@ -31,7 +31,7 @@ export function Review({ name, changes, version, onClose, onConflict, onSaved }:
   const [busy, setBusy] = useState(false);
   const wish = { params: { path: { registry, job: name } }, body: { changes, version } };
   const diff = useQuery({
-    queryKey: [registry, "diff", name, version, changes],
+    queryKey: ["diff", registry, name, version, changes],
     queryFn: () => answer(api.POST("/api/r/{registry}/jobs/{job}/config/diff", wish)),
     retry: false,
     staleTime: 0,

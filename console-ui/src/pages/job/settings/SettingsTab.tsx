@@ -105,11 +105,9 @@ function Form({ name, current, properties, groups }: FormProps) {
           )}
         </section>
       ))}
-      {(conflict || (overtaken && count > 0)) && (
-        <Overtaken name={name} trouble={conflict} onTakeIn={takeIn} />
-      )}
       {author && count > 0 && (
         <div className="save-bar">
+          {(conflict || overtaken) && <Overtaken name={name} trouble={conflict} onTakeIn={takeIn} />}
           <strong role="status">{w.changed(count)}</strong>
           <span className="grow" />
           <Button
@@ -172,7 +170,7 @@ function Overtaken({
   });
   const last = audit.data?.changes.find((note) => /update|replace|config/.test(note.what));
   return (
-    <div className="note warn row spread" role="alert" aria-label={all.tab.settings}>
+    <div className="note warn row spread whole" role="alert" aria-label={all.tab.settings}>
       <span>
         {last ? w.overtakenBy(last.who) : w.overtaken} {trouble?.message}
       </span>
