@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from playwright.sync_api import expect
+
 from tests.console.browser.desk import Desk
 
 
@@ -28,7 +30,7 @@ class Place:
 
 def settle(desk: Desk) -> None:
     """Until nothing turns any more that says that it is being waited for."""
-    desk.page.wait_for_function("!document.querySelector('.spinner')")
+    expect(desk.page.locator(".spinner")).to_have_count(0)
 
 
 def _run(desk: Desk) -> None:

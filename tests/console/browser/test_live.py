@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from shardwright.ops import jobs
 from tests.console.browser.desk import Desk
-from tests.console.browser.stage import Stage
+from tests.console.browser.stage import Stage, wait_until
 
 pytestmark = [pytest.mark.slow]
 
@@ -43,7 +43,7 @@ def test_a_killed_process_is_seen_on_the_map_soon_after_it_is_noticed(desk: Desk
     desk.page.evaluate(NOTE, member)
     stage.kill(victim)
     noticed = gone_at(stage, "index-photos", member)
-    desk.page.wait_for_function("window.seenGone > 0")
+    wait_until(lambda: desk.page.evaluate("window.seenGone"), "it is seen on the page", within=30)
     seen = desk.page.evaluate("window.seenGone")
     print(f"seen {seen - noticed:+.2f} s after it was noticed")
     assert seen - noticed < SOON

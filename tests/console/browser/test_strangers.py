@@ -28,7 +28,7 @@ def the_jobs() -> list[dict[str, Any]]:
             "fails": [1],
             "parameter": text,
             "description": text,
-            "items": {"0": text},
+            "items": {"0": text.translate(str.maketrans("", "", ",=")).strip()},
         }
         for name, text in zip(NAMES, XSS, strict=True)
         if name.isprintable()
