@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import Any, get_args
 
 from .. import elasticjob, secrets
 from ..coordination import settings
@@ -111,7 +111,8 @@ def answered(before: JobConfig, changes: Mapping[str, object]) -> dict[str, obje
         if name.startswith(PROP):
             props[name.removeprefix(PROP)] = value
         elif isinstance(value, Mapping) and isinstance(shown.get(setting), dict):
-            told[name] = _unmasked(known[setting], value)
+            texts = _numbered(value) if setting == "item_parameters" else value
+            told[name] = _unmasked(known[setting], texts)
         else:
             told[name] = known[setting] if setting in shown and shown[setting] == value else value
     if props:
@@ -121,12 +122,17 @@ def answered(before: JobConfig, changes: Mapping[str, object]) -> dict[str, obje
     return told
 
 
-def _unmasked(known: object, told: Mapping[str, object]) -> dict[object, object]:
+def _numbered(told: Mapping[Any, object]) -> dict[Any, object]:
+    """In JSON all keys are texts, also those that are numbers."""
+    return {int(key) if _NUMBER.fullmatch(str(key)) else key: value for key, value in told.items()}
+
+
+def _unmasked(known: object, told: Mapping[Any, object]) -> dict[Any, object]:
     """Texts by their keys, with what is meant by those that are masked."""
-    meant = {str(key): (key, text) for key, text in dict(known).items()} if isinstance(known, Mapping) else {}
-    answer: dict[object, object] = {}
-    for name, value in told.items():
-        key, text = meant.get(str(name), (name, None))
+    meant = known if isinstance(known, Mapping) else {}
+    answer: dict[Any, object] = {}
+    for key, value in told.items():
+        text = meant.get(key)
         masked = isinstance(text, str) and value == secrets.masked(text, key=str(key))
         answer[key] = text if masked else value
     return answer
@@ -134,7 +140,7 @@ def _unmasked(known: object, told: Mapping[str, object]) -> dict[object, object]
 
 def _with(known: Mapping[str, str], told: Mapping[str, object]) -> dict[str, object]:
     changed: dict[str, object] = dict(known)
-    changed.update({str(key): value for key, value in _unmasked(known, told).items()})
+    changed.update({str(key): value for key, value in _unmasked(known, dict(told)).items()})
     return {key: value for key, value in changed.items() if value is not None}
 
 

@@ -1,0 +1,61 @@
+"""Servers: the machines, their load, and letting them work or not."""
+
+from tests.ops.bureau import JAVA, PY, PY2
+
+from .counter import Counter
+
+
+def test_every_machine_is_told_with_its_load(any_desk: Counter) -> None:
+    bureau = any_desk.bureau
+    bureau.of(PY, PY2, job="a", shards=3, owners={0: PY, 1: PY, 2: PY2})
+    bureau.of(PY, job="b", owners={0: PY})
+    bureau.put({"sharding/0/running": PY}, "a")
+    bureau.set("servers/192.0.2.4", "DISABLED", "b")
+    found = any_desk.seen(lambda answer: sum(each["runs"] for each in answer["servers"]) == 1, "servers")
+    assert found["servers"] == [
+        {"address": "192.0.2.4", "instances": 1, "jobs": ["a", "b"], "disabled": 1, "owns": 3, "runs": 1},
+        {"address": "192.0.2.5", "instances": 1, "jobs": ["a"], "disabled": 0, "owns": 1, "runs": 0},
+    ]
+    one = any_desk.viewer.get("servers/192.0.2.4")
+    assert one["jobs"] == [
+        {"job": "a", "status": "OK", "instances": 1},
+        {"job": "b", "status": "DISABLED", "instances": 1},
+    ]
+    assert [(each["job"], each["owns"], each["runs"]) for each in one["members"]] == [
+        ("a", 2, 1),
+        ("b", 1, 0),
+    ]
+
+
+def test_a_machine_is_disabled_enabled_shut_down_and_forgotten(any_desk: Counter) -> None:
+    bureau, operator = any_desk.bureau, any_desk.operator
+    bureau.of(PY, JAVA, job="a", owners={0: PY})
+    bureau.of(PY, job="b", owners={0: PY})
+    operator.post("servers/192.0.2.4/disable")
+    assert {bureau.read("servers/192.0.2.4", job) for job in "ab"} == {"DISABLED"}
+    operator.post("servers/192.0.2.4/enable")
+    assert {bureau.read("servers/192.0.2.4", job) for job in "ab"} == {"ENABLED"}
+    operator.post("servers/192.0.2.4/shutdown")
+    assert (bureau.names("instances", "a"), bureau.names("instances", "b")) == ((JAVA,), ())
+    operator.delete("servers/192.0.2.4")
+    any_desk.seen(lambda answer: [each["address"] for each in answer["servers"]] == ["192.0.2.2"], "servers")
+
+
+def test_a_machine_is_drained_of_all_its_jobs_or_of_none(desk: Counter) -> None:
+    bureau = desk.bureau
+    bureau.of(PY, PY2, job="a", owners={0: PY})
+    bureau.of(PY, PY2, job="b", owners={0: PY})
+    assert len(desk.operator.post("servers/192.0.2.4/drain")["changed"]) == 2
+    assert bureau.names("~draining", "b") == (PY,)
+    bureau.of(PY2, job="c", owners={0: PY2})
+    assert desk.operator.post("servers/192.0.2.5/drain", {}, 409)["kind"] == "refused"
+    assert bureau.names("~draining", "a") == (PY,)
+
+
+def test_a_machine_that_nobody_knows_is_not_found(desk: Counter) -> None:
+    desk.bureau.of(PY)
+    desk.seen(lambda answer: answer["total"] == 1)
+    assert desk.viewer.get("servers/192.0.2.99", 404)["kind"] == "unknown"
+    for what in ("enable", "disable", "shutdown", "drain"):
+        assert desk.operator.post(f"servers/192.0.2.99/{what}", {}, 404)["kind"] == "unknown"
+    assert desk.operator.delete("servers/192.0.2.99", 404)["kind"] == "unknown"
