@@ -93,7 +93,7 @@ def test_whoever_signs_in_is_told_what_they_may_see(here: House, ann: Caller) ->
     here.gate.accounts.add("bob", PASSWORD, {"main": "operator"})
     bob = here.stranger.sign_in(user="bob", password=PASSWORD)
     session = bob.get("/api/about").json["session"]
-    address = f"sqlite://{here.gate.accounts.file.parent}/main.db"
+    address = f"sqlite://{here.gate.accounts.file.parent}/main/registry.db"
     seen = [{"name": "main", "address": address, "role": "operator", "history": False}]
     assert (session["user"], session["admin"], session["registries"]) == ("bob", False, seen)
 

@@ -25,6 +25,7 @@ from shardwright.console.roles import Role
 from shardwright.console.routing import Routes
 from shardwright.console.settings import Place
 from shardwright.console.static import Static
+from shardwright.history import beside
 from shardwright.ops.audit import Action
 from shardwright.registry import connect
 
@@ -185,8 +186,10 @@ def house(
     page: Path | None = None,
 ) -> Iterator[House]:
     """A console with the registries `main` and `other`, without an account."""
-    places = [Place(name, f"sqlite://{folder}/{name}.db") for name in ("main", "other")]
+    files = {name: folder / name / "registry.db" for name in ("main", "other")}
+    places = [Place(name, f"sqlite://{file}", beside(file)) for name, file in files.items()]
     for place in places:
+        (folder / place.name).mkdir(mode=0o700, exist_ok=True)
         connect(place.url).close()
     clock, audited = HandClock(), list[Action]()
     front = front or Front()

@@ -171,7 +171,9 @@ class Gate:
         """Another password for whoever calls; all their sessions end, and a new one begins."""
         self._check_patience(visitor.name, visitor.address)
         if self.accounts.find(visitor.name) is None:
-            raise refusals.invalid(f"{visitor.name} has no password here: it is kept by {self.label}")
+            raise refusals.invalid(
+                f"{visitor.name} has no password here: it is kept by {self.label or 'another'}"
+            )
         if self.accounts.verified(visitor.name, old) is None:
             self.lockout.failed(visitor.name, visitor.address)
             self.audit(visitor.name, "password", visitor.name, "refused: wrong password")
