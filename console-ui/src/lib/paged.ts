@@ -1,7 +1,7 @@
 // Rows that come page by page as one scrolls.
 
-import { keepPreviousData, type QueryKey, useQueries } from "@tanstack/react-query";
-import { useCallback, useState } from "react";
+import { type QueryKey, useQueries } from "@tanstack/react-query";
+import { useCallback, useRef, useState } from "react";
 
 interface Options<Row, Data extends { total: number }> {
   size: number;
@@ -35,20 +35,26 @@ export function usePaged<Row, Data extends { total: number }>(options: Options<R
       queryKey: key(page),
       queryFn: () => fetch(page),
       staleTime: 10_000,
-      placeholderData: keepPreviousData,
       ...(refetchInterval !== undefined && { refetchInterval }),
     })),
   });
-  const byPage = new Map<number, readonly Row[]>();
+  // What was last shown stays until what is asked for instead has come: the table neither blinks nor jumps.
+  const held = useRef<{ total: number | undefined; rows: Map<number, readonly Row[]> }>({
+    total: undefined,
+    rows: new Map(),
+  });
+  const { current } = held;
   wanted.forEach((page, index) => {
     const data = found[index]?.data;
-    if (data) byPage.set(page, rows(data));
+    if (!data) return;
+    current.rows.set(page, rows(data));
+    current.total = data.total;
   });
   return {
-    total: found.find((each) => each.data)?.data?.total ?? 0,
-    at: (index) => byPage.get(Math.floor(index / size))?.[index % size],
+    total: current.total ?? 0,
+    at: (index) => current.rows.get(Math.floor(index / size))?.[index % size],
     onRange,
-    pending: found.every((each) => each.isPending),
+    pending: current.total === undefined && found.every((each) => each.isPending),
     error: found.find((each) => each.error)?.error ?? null,
   };
 }
