@@ -42,14 +42,16 @@ def look(registry: Registry, path: str, *, everything: bool = False) -> Seen:
         check_path(path)
     except ValueError as error:
         raise NotValid(str(error)) from None
-    if not everything:
-        _check_ours(registry, path)
+    whole = everything or _is_ours(registry, path)
+    if not whole and path != "/" and not _leads(registry, path):
+        raise NotThere(f"{path} is not of {registry.namespace}: what is beside it is shown to admins")
     found = looking.node(registry, path)
     if found is None:
         raise NotThere(f"there is no node {path} in the registry")
     names = looking.children(registry, path)
-    if not everything:
-        names = tuple(name for name in names if _is_ours(registry, _below(path, name)))
+    if not whole:
+        shardings = slices.names(registry) if path == "/" else ()
+        names = tuple(each for each in names if each in shardings or _leads(registry, _below(path, each)))
     data, cut = _cut(shown(path, found.data))
     cut = cut or len(found.data) > MOST_BYTES
     return Seen(
@@ -85,21 +87,18 @@ def _below(path: str, name: str) -> str:
     return f"/{name}" if path == "/" else f"{path}/{name}"
 
 
-def _check_ours(registry: Registry, path: str) -> None:
-    if not _is_ours(registry, path) and not _is_slicing(registry, path):
-        raise NotThere(f"{path} is not of {registry.namespace}: what is beside it is shown to admins")
+def _leads(registry: Registry, path: str) -> bool:
+    """Whether a node is one of the roots, or on the way to one."""
+    return any(f"{root}/".startswith(f"{path}/") for root in _roots(registry))
 
 
 def _is_ours(registry: Registry, path: str) -> bool:
-    """Whether a node is of the namespace, of what is ours beside it, or of masters; or on the way there."""
-    roots = (registry.namespace, f"{registry.namespace}{looking.OURS}", candidacy.ROOT)
-    return any(f"{path}/".startswith(f"{root}/") or f"{root}/".startswith(_folder(path)) for root in roots)
-
-
-def _is_slicing(registry: Registry, path: str) -> bool:
+    """Whether a node is of the namespace, of what is ours beside it, or of a recipe."""
+    if any(f"{path}/".startswith(f"{root}/") for root in _roots(registry)):
+        return True
     top = path.split("/")[1]
     return bool(top) and top in slices.names(registry)
 
 
-def _folder(path: str) -> str:
-    return path if path == "/" else f"{path}/"
+def _roots(registry: Registry) -> tuple[str, ...]:
+    return registry.namespace, f"{registry.namespace}{looking.OURS}", candidacy.ROOT
