@@ -50,9 +50,9 @@ export function useAsked(): [Asked, (patch: Record<string, string>) => void] {
   const text = useSyncExternalStore(subscribe, search);
   const asked = useMemo(() => Object.fromEntries(new URLSearchParams(text)), [text]);
   const ask = useCallback((patch: Record<string, string>) => {
-    go(withAsked(path(), { ...Object.fromEntries(new URLSearchParams(search())), ...patch }), {
-      replace: true,
-    });
+    const before = Object.fromEntries(new URLSearchParams(search()));
+    const there = withAsked(path(), { ...before, ...patch });
+    if (there !== withAsked(path(), before)) go(there, { replace: true });
   }, []);
   return [asked, ask];
 }

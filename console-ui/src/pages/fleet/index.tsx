@@ -1,6 +1,6 @@
 // The fleet: all jobs of a registry at a glance, live, however many there are.
 
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { JobRow } from "../../api/types";
 import { EmptyState, Loading, TroubleNote } from "../../components/States";
 import { type Order, VirtualTable } from "../../components/VirtualTable";
@@ -24,23 +24,30 @@ export default function FleetPage() {
   const c = useWords(common);
   const registry = useRegistry();
   const [place, ask] = useAsked();
-  const [search, setSearch] = useState(place.search ?? "");
+  const searched = place.search ?? "";
+  const [search, setSearch] = useState(searched);
   const rested = useRested(search);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
 
+  // What is typed goes into the address when it has rested; an address that changes otherwise comes in here.
+  const sent = useRef(searched);
   useEffect(() => {
-    if (rested !== (place.search ?? "")) ask({ search: rested });
-  }, [rested, place.search, ask]);
+    sent.current = rested;
+    ask({ search: rested });
+  }, [rested, ask]);
+  useEffect(() => {
+    if (searched !== sent.current) setSearch(searched);
+  }, [searched]);
 
   const asked = useMemo<FleetAsked>(
     () => ({
-      search: rested,
+      search: searched,
       status: (place.status ?? "") as FleetAsked["status"],
       outcome: (place.outcome ?? "") as FleetAsked["outcome"],
       sort: (place.sort ?? "name") as FleetAsked["sort"],
       descending: place.descending === "true",
     }),
-    [rested, place.status, place.outcome, place.sort, place.descending],
+    [searched, place.status, place.outcome, place.sort, place.descending],
   );
   const found = useFleet(registry.name, asked);
   const shown = useMemo(() => columns(w, c, registry.to), [w, c, registry]);

@@ -42,7 +42,7 @@ export function chart(timeline: Timeline, mode: "fire" | "clock", width: number,
   const first = Math.min(...dues);
   const span =
     mode === "fire"
-      ? Math.max(1000, ...ends.map((last, index) => last - (dues[index] ?? 0)))
+      ? usual(ends.map((last, index) => last - (dues[index] ?? 0)))
       : Math.max(1000, Math.max(...ends) - first);
   const step = width / Math.max(1, fires.length);
   const inside = step - 8;
@@ -61,18 +61,28 @@ export function chart(timeline: Timeline, mode: "fire" | "clock", width: number,
       const from = mode === "fire" ? Math.max(0, began - due) : began - first;
       const scale = (mode === "fire" ? inside : width - LEAST) / span;
       const origin = mode === "fire" ? index * step + 4 : 0;
+      const room = mode === "fire" ? inside : width;
+      const x = Math.min(from * scale, room - LEAST);
       return {
         fire: fire.fire,
         due: fire.due,
         ...run,
-        x: origin + from * scale,
-        width: Math.max(LEAST, (last - began) * scale),
+        x: origin + x,
+        width: Math.min(Math.max(LEAST, (last - began) * scale), room - x),
         row: rows.get(run.shard) ?? 0,
         column: index,
       };
     }),
   );
   return { bars, shards, columns, span };
+}
+
+/** A span that shows most fires well: one that was run long after it was due is cut off rather than let the
+ * others shrink to nothing. */
+function usual(spans: readonly number[]): number {
+  const sorted = spans.toSorted((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  return Math.max(1000, Math.min(sorted.at(-1) ?? 0, middle * 4));
 }
 
 function end(
