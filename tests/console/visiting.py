@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from starlette.types import Message, Scope
 
 from shardwright.clock import HandClock
+from shardwright.console import oidc
 from shardwright.console.accounts import Accounts
 from shardwright.console.app import Console, build
 from shardwright.console.desk import Desk
@@ -23,7 +24,7 @@ from shardwright.console.gate import Gate
 from shardwright.console.guard import COOKIE, Front
 from shardwright.console.roles import Role
 from shardwright.console.routing import Routes
-from shardwright.console.settings import Place
+from shardwright.console.settings import Place, SaidOidc
 from shardwright.console.static import Static
 from shardwright.history import beside
 from shardwright.ops.audit import Action
@@ -42,6 +43,8 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    cookies: tuple[str, ...] = ()
+    """Every cookie that the browser is told of, whole."""
 
     @property
     def json(self) -> Any:
@@ -144,7 +147,8 @@ async def _call(app: Console, scope: Scope, parts: list[bytes]) -> Answer:
         if not started:
             raise
     headers = {name.decode(): value.decode() for name, value in started["headers"]}
-    return Answer(started["status"], headers, b"".join(body))
+    cookies = tuple(value.decode() for name, value in started["headers"] if name == b"set-cookie")
+    return Answer(started["status"], headers, b"".join(body), cookies)
 
 
 @dataclass(frozen=True)
@@ -184,6 +188,7 @@ def house(
     token: str | None = TOKEN,
     more: tuple[Routes, ...] = (),
     page: Path | None = None,
+    vouching: SaidOidc | None = None,
 ) -> Iterator[House]:
     """A console with the registries `main` and `other`, without an account."""
     files = {name: folder / name / "registry.db" for name in ("main", "other")}
@@ -199,7 +204,10 @@ def house(
         clock=clock,
         tell=audited.append,
         token=token,
+        label=vouching.label if vouching else None,
     )
+    if vouching is not None:
+        more = (*more, oidc.routes_of(oidc.Provider(vouching, clock)))
     with Desk(places) as desk:
         api = build(gate, desk, front, version="7", more=more)
         console = Console(api, front, Static(page or folder / "no page"))

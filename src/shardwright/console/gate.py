@@ -170,7 +170,8 @@ class Gate:
     def change_own_password(self, visitor: Visitor, old: str, new: str) -> Entry:
         """Another password for whoever calls; all their sessions end, and a new one begins."""
         self._check_patience(visitor.name, visitor.address)
-        if self.accounts.find(visitor.name) is None:
+        session = self.sessions.find(visitor.session)
+        if session is None or session.roles is not None or self.accounts.find(visitor.name) is None:
             raise refusals.invalid(
                 f"{visitor.name} has no password here: it is kept by {self.label or 'another'}"
             )

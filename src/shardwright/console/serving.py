@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ..clock import SystemClock
-from ..errors import ConfigError
+from ..clock import Clock, SystemClock
+from ..errors import ConfigError, MissingExtra
 from ..ops import audit
 from ..ops.audit import Action, Audit
 from ..ops.opening import NoHistory
@@ -22,6 +22,7 @@ from .app import Console, build
 from .desk import Desk
 from .gate import Gate
 from .guard import Front
+from .routing import Routes
 from .settings import Settings
 from .static import Static
 
@@ -54,7 +55,8 @@ class Serving:
             token=self.token,
             label=settings.oidc.label if settings.oidc else None,
         )
-        api = build(self.gate, self._desk, self._front, version=settings.version)
+        more = _by_another(settings, clock)
+        api = build(self.gate, self._desk, self._front, version=settings.version, more=more)
         self._config = uvicorn.Config(
             Console(api, self._front, Static()),
             http=Prompt,
@@ -158,6 +160,21 @@ def teller(desk: Desk, settings: Settings) -> Audit:
                 continue
 
     return tell
+
+
+def _by_another(settings: Settings, clock: Clock) -> tuple[Routes, ...]:
+    """The sign-in by somebody else's word, where there is one."""
+    if settings.oidc is None:
+        return ()
+    try:
+        from . import oidc
+    except ImportError as missing:
+        if (missing.name or "").partition(".")[0] != "joserfc":
+            raise
+        raise MissingExtra(
+            "a sign-in by OpenID Connect needs an extra: pip install 'shardwright[oidc]'"
+        ) from missing
+    return (oidc.routes_of(oidc.Provider(settings.oidc, clock)),)
 
 
 def _token(settings: Settings, accounts: Accounts) -> str | None:
