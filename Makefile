@@ -6,7 +6,7 @@ WORKERS := $(shell echo $$((2 * $$(nproc))))
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help setup ui demo lint check test soak interop simulate bench format lock
+.PHONY: help setup ui demo lint check test soak interop simulate bench screenshots format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -53,6 +53,11 @@ simulate: ## clusters broken by chance, many of them (SEEDS=20000 FIRST=1)
 bench: ## how fast, beside others: a table and build/bench.json (ONLY=name runs one)
 	@scripts/setup python zookeeper
 	$(BIN)/python -m benchmarks
+
+screenshots: ## pictures of the console's pages into docs/images (ARGS="history run" takes some)
+	@scripts/setup python node chromium
+	@scripts/ui
+	$(BIN)/python -m tests.console.browser.screenshots $(ARGS)
 
 format: ## format the code and mend what lint can mend
 	@scripts/setup python
