@@ -9,7 +9,8 @@ export const doctor = words(
     again: "Examine again",
     examining: "Examining …",
     healthy: "Nothing is wrong.",
-    healthyNotices: (n: number) => `Nothing is wrong; ${n} things are worth knowing.`,
+    healthyNotices: (n: number) =>
+      `Nothing is wrong; ${n === 1 ? "one thing is" : `${n} things are`} worth knowing.`,
     sick: (n: number) => `${n} things are wrong.`,
     sickOne: "One thing is wrong.",
     findings: "Findings",

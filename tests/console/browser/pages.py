@@ -20,12 +20,17 @@ class Place:
 
     def open(self, desk: Desk) -> None:
         if self.of_a_registry:
-            desk.go(self.path)
+            desk.go(self.path.replace("{namespace}", namespace(desk)))
         else:
             desk.go_to(self.path)
         self.act(desk)
         desk.page.get_by_text(self.text).first.wait_for()
         settle(desk)
+
+
+def namespace(desk: Desk) -> str:
+    """Where the jobs are in the registry."""
+    return str(desk.get("r/main/tree")["path"])
 
 
 def settle(desk: Desk) -> None:
@@ -50,7 +55,7 @@ PAGES = (
     Place("history", "history", "Fires by day"),
     Place("run", "history?job=send-invoices&outcome=failed", "Attempt 1", act=_run),
     Place("recipes", "recipes", "everybody works"),
-    Place("registry", "tree", "Ephemeral"),
+    Place("registry", "tree?path={namespace}/nightly-report/config", "jobName: nightly-report"),
     Place("audit", "audit", "ann (console)"),
     Place("doctor", "doctor", "What jobs take of the registry"),
     Place("users", "users", "Sessions", of_a_registry=False),
