@@ -35,6 +35,9 @@ MOST_CONNECTIONS, MOST_IDLE = 6, 2
 #: For how many seconds a registry's answer is waited for, and a connection that others have.
 PATIENCE, PATIENCE_IN_LINE = 8.0, 8.0
 
+#: For how many seconds the first look at all jobs is waited for.
+PATIENCE_FOR_ALL = 15.0
+
 #: How many streams of events one user may follow, and all of them.
 MOST_STREAMS, MOST_STREAMS_OF_ALL = 20, 500
 
@@ -161,7 +164,7 @@ class Room:
 
     def picture(self) -> Picture:
         """How all jobs stand; waits for the first look at them."""
-        return self._watcher.picture(PATIENCE)
+        return self._watcher.picture(PATIENCE_FOR_ALL)
 
     def listen(self, user: str, job: str | None) -> Listener:
         """Follow what changes; to be closed by whoever does."""

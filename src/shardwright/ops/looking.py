@@ -30,6 +30,8 @@ _BOOT = 2 * instance.BLINK
 #: Who looks again and again, as a live screen does, finds most settings as they were.
 _config = lru_cache(maxsize=4096)(elasticjob.read_config)
 
+_NO_CURSOR = claim.Cursor()
+
 #: What our own trees stand below, beside a namespace.
 OURS = "~shardwright"
 
@@ -94,8 +96,10 @@ class Sight:
     def cursor(self, item: int) -> claim.Cursor:
         """How far a shard has come; nothing where that belongs to a job of that name from before."""
         found = self.cursors.get(item)
-        told = claim.read(found.data) if found is not None else claim.Cursor()
-        return told if "" in self.job and told.made == self.job.node("").made else claim.Cursor()
+        if found is None:
+            return _NO_CURSOR
+        told = claim.read(found.data)
+        return told if "" in self.job and told.made == self.job.node("").made else _NO_CURSOR
 
     def alive(self, who: str) -> bool:
         """Whether something of this instance may be running."""

@@ -314,11 +314,21 @@ class Branch(Tree):
 
     def node(self, path: str) -> Node:
         inner = self._within(path)
-        return Node("", 0, "", 0, 0) if self._tree.unreadable(inner) else self._tree.node(inner)
+        try:
+            return self._tree.node(inner)
+        except Unread:
+            if not self._tree.unreadable(inner):
+                raise
+            return Node("", 0, "", 0, 0)
 
     def get(self, path: str) -> str | None:
         inner = self._within(path)
-        return "" if self._tree.unreadable(inner) else self._tree.get(inner)
+        try:
+            return self._tree.get(inner)
+        except Unread:
+            if not self._tree.unreadable(inner):
+                raise
+            return ""
 
     def known(self, path: str) -> str | None:
         return self._tree.known(self._within(path))
@@ -327,7 +337,7 @@ class Branch(Tree):
         return self._tree.unreadable(self._within(path))
 
     def _within(self, path: str) -> str:
-        return below(self._path, path) if path else self._path
+        return f"{self._path}/{path}" if path else self._path
 
 
 class Mirrors:
