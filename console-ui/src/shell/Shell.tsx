@@ -91,28 +91,26 @@ function Side({ open }: { open: boolean }) {
   const links = PAGES.map(({ page, path, icon }) => ({ page, icon, href: to(path) }));
   if (admin) links.push({ page: "users", icon: "users", href: "/users" });
   return (
-    <div className="side" id="side" data-open={open}>
+    <nav className="side" id="side" data-open={open} aria-label={w.main}>
       <Link className="brand" href={to("jobs")}>
         <img src={mark} alt="" width="24" height="24" />
         Shardwright
       </Link>
-      <nav aria-label={w.main}>
-        <ul>
-          {links.map(({ page, icon, href }) => (
-            <li key={page}>
-              <Link
-                href={href}
-                aria-current={place === href || place.startsWith(`${href}/`) ? "page" : undefined}
-              >
-                <Icon name={icon} />
-                {w.pages[page]}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <ul>
+        {links.map(({ page, icon, href }) => (
+          <li key={page}>
+            <Link
+              href={href}
+              aria-current={place === href || place.startsWith(`${href}/`) ? "page" : undefined}
+            >
+              <Icon name={icon} />
+              {w.pages[page]}
+            </Link>
+          </li>
+        ))}
+      </ul>
       <div className="foot">{about.data?.version}</div>
-    </div>
+    </nav>
   );
 }
 

@@ -168,7 +168,7 @@ function Answer({ preview, job }: { preview: Preview; job: PartProps["job"] }) {
       },
       {
         id: "running",
-        title: "",
+        title: c.status,
         width: "minmax(60px, 1fr)",
         wide: true,
         cell: (move) => move.running && <Badge tone="run">{w.whileRunning}</Badge>,
