@@ -15,6 +15,7 @@ import urllib3
 from click.testing import CliRunner
 
 from shardwright.cli import main
+from shardwright.history import beside, open_store
 from shardwright.registry import connect
 from tests.certificates import Certificates
 from tests.faults.processes import Child, Process
@@ -123,6 +124,17 @@ def test_it_ends_promptly_although_somebody_follows_events(folder: Path, registr
         assert time.monotonic() - begin < 8.0
         stream.close()
         assert "Traceback" not in "\n".join(console.child.lines)
+
+
+def test_who_comes_in_is_in_the_audit_of_the_history(folder: Path, registry: str) -> None:
+    add_ann(folder)
+    open_store(beside(folder / "registry.db")).close()
+    with Served(folder, "--registry", registry) as console:
+        assert console.sign_in(user="ann", password=PASSWORD).json()["registries"][0]["history"] is True
+        assert console.ask("POST", "api/users", {"name": "bob"}).status == 400
+    told = shardwright("history", "--audit", "--registry", registry, "--json")
+    (change,) = json.loads(told.out)["changes"]
+    assert (change["who"], change["what"], change["outcome"]) == ("ann (console)", "login", "done")
 
 
 def test_several_registries_are_shown_each_by_its_name(folder: Path, registry: str) -> None:

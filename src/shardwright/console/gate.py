@@ -206,7 +206,8 @@ class Gate:
 
     def audit(self, who: str, what: str, target: str, outcome: str, detail: str = "") -> None:
         """Note it. An audit that cannot be written hinders nobody from signing in or out, and is told."""
-        action = Action(self.clock.wall(), f"{who or 'nobody'} (console)", what, target, detail, outcome)
+        somebody = f"{_printable(who) or 'nobody'} (console)"
+        action = Action(self.clock.wall(), somebody, what, _printable(target), _printable(detail), outcome)
         try:
             self._tell(action)
         except Exception as error:
@@ -246,6 +247,11 @@ def new_token() -> str:
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode(errors="replace")).digest()
+
+
+def _printable(text: str) -> str:
+    """A text without anything that would begin another line of the log: strangers write it."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _said(roles: Mapping[str, str] | None) -> str:

@@ -12,7 +12,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..clock import Clock, SystemClock
-from ..errors import ConfigError, MissingExtra
+from ..errors import ConfigError, MissingExtra, ShardwrightError
 from ..ops import audit
 from ..ops.audit import Action, Audit
 from ..ops.opening import NoHistory
@@ -23,7 +23,7 @@ from .desk import Desk
 from .gate import Gate
 from .guard import Front
 from .routing import Routes
-from .settings import Settings
+from .settings import Place, Settings
 from .static import Static
 
 log = logging.getLogger("shardwright.console")
@@ -51,7 +51,7 @@ class Serving:
             accounts,
             {place.name: place.url for place in settings.places},
             clock=clock,
-            tell=teller(self._desk, settings),
+            tell=teller(self._desk, settings.places),
             token=self.token,
             label=settings.oidc.label if settings.oidc else None,
         )
@@ -147,17 +147,20 @@ class Prompt(H11Protocol):
             self.transport.close()
 
 
-def teller(desk: Desk, settings: Settings) -> Audit:
+def teller(desk: Desk, places: tuple[Place, ...]) -> Audit:
     """Tell the log, and every history there is: who comes in matters to each registry."""
+    rooms = {place.history: place.name for place in places if place.history is not None}
 
     def tell(action: Action) -> None:
         audit.to_log(action)
-        for place in settings.places:
+        for name in rooms.values():
             try:
-                with desk.room(place.name).history() as store:
+                with desk.room(name).history() as store:
                     audit.note(store, action)
             except NoHistory:
                 continue
+            except (ShardwrightError, OSError) as error:
+                log.warning("%s: this is not in the audit of the history: %s", name, error)
 
     return tell
 

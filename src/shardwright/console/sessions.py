@@ -63,6 +63,8 @@ class Sessions:
         self._clock = clock
         self._lock = threading.Lock()
         self._held: dict[str, Session] = {}
+        self._known: dict[str, str] = {}
+        """The hashes by the keys: streams ask by these all the time."""
 
     def begin(
         self, user: str, *, stamp: str, address: str, roles: Roles | None = None, first: bool = False
@@ -85,6 +87,7 @@ class Sessions:
         with self._lock:
             self._make_room(user)
             self._held[_hashed(opens)] = session
+            self._known[session.key] = _hashed(opens)
         return opens, session
 
     def used(self, opens: str) -> Session | None:
@@ -96,7 +99,7 @@ class Sessions:
                 return None
             boot = self._clock.boot()
             if session.is_over(boot):
-                del self._held[known_as]
+                self._forget([known_as])
                 return None
             session = replace(session, used_boot=boot)
             del self._held[known_as]  # so that those not used for longest come first
@@ -106,8 +109,8 @@ class Sessions:
     def find(self, key: str) -> Session | None:
         """A session by its key; it does not last longer for being looked at."""
         with self._lock:
-            boot = self._clock.boot()
-            return next((s for s in self._held.values() if s.key == key and not s.is_over(boot)), None)
+            session = self._held.get(self._known.get(key, ""))
+            return None if session is None or session.is_over(self._clock.boot()) else session
 
     def all(self) -> list[Session]:
         with self._lock:
@@ -128,19 +131,19 @@ class Sessions:
     def _drop(self, which: Callable[[Session], bool]) -> int:
         with self._lock:
             gone = [known_as for known_as, session in self._held.items() if which(session)]
-            for known_as in gone:
-                del self._held[known_as]
+            self._forget(gone)
             return len(gone)
+
+    def _forget(self, gone: list[str]) -> None:
+        for known_as in gone:
+            del self._known[self._held.pop(known_as).key]
 
     def _make_room(self, user: str) -> None:
         boot = self._clock.boot()
-        for known_as in [each for each, session in self._held.items() if session.is_over(boot)]:
-            del self._held[known_as]
+        self._forget([known_as for known_as, session in self._held.items() if session.is_over(boot)])
         own = [known_as for known_as, session in self._held.items() if session.user == user]
-        for known_as in own[: max(0, len(own) - MOST_OF_ONE + 1)]:
-            del self._held[known_as]
-        while len(self._held) >= MOST:
-            del self._held[next(iter(self._held))]
+        self._forget(own[: max(0, len(own) - MOST_OF_ONE + 1)])
+        self._forget(list(self._held)[: max(0, len(self._held) - MOST + 1)])
 
 
 def _hashed(opens: str) -> str:
