@@ -38,18 +38,23 @@ def settle(desk: Desk) -> None:
     expect(desk.page.locator(".spinner")).to_have_count(0)
 
 
+def _preview(desk: Desk) -> None:
+    desk.button("Preview").click()
+
+
 def _run(desk: Desk) -> None:
     desk.row("send-invoices").first.click()
 
 
 PAGES = (
     Place("fleet", "jobs", "nightly-report"),
-    Place("job-shards", "jobs/index-photos", "index-photos"),
-    Place("job-timeline", "jobs/index-photos/timeline", "index-photos"),
-    Place("job-settings", "jobs/nightly-report/settings", "nightly-report"),
-    Place("job-members", "jobs/index-photos/members", "index-photos"),
-    Place("job-past", "jobs/nightly-report/past", "nightly-report"),
-    Place("job-preview", "jobs/index-photos/preview", "index-photos"),
+    Place("job-shards", "jobs/index-photos?shard=0", "Re-run last fire"),
+    Place("job-shards-many", "jobs/archive", "200 shards"),
+    Place("job-timeline", "jobs/index-photos/timeline", "each column spans"),
+    Place("job-settings", "jobs/nightly-report/settings", "Next fires (schedule"),
+    Place("job-members", "jobs/index-photos/members", "Servers of this job"),
+    Place("job-past", "jobs/nightly-report/past", "Nothing is waiting."),
+    Place("job-preview", "jobs/archive/preview", "would move", act=_preview),
     Place("servers", "servers", "10.0.0.3"),
     Place("server", "servers/10.0.0.1", "Instances on this server"),
     Place("history", "history", "Fires by day"),
