@@ -21,10 +21,19 @@ def test_a_schedule_is_told_in_words_with_its_fires_and_what_clock_changes_do(de
     answer = desk.viewer.get("schedule?expression=0+30+2+*+*+%3F&zone=Europe/Berlin")
     assert (answer["words"], answer["zone"], len(answer["fires"])) == ("At 02:30", "Europe/Berlin", 10)
     assert {each["kind"] for each in answer["cautions"]} >= {"gap"}
+    saner = desk.viewer.get("schedule?expression=0+30+2+*+*+%3F&zone=Europe/Berlin&dst=continuous")
+    assert saner["cautions"] != answer["cautions"]
 
 
 @pytest.mark.parametrize(
-    "asked", ["expression=0+0+25+*+*+%3F", "expression=", "expression=every+1s&zone=Mars", ""]
+    "asked",
+    [
+        "expression=0+0+25+*+*+%3F",
+        "expression=",
+        "expression=every+1s&zone=Mars",
+        "expression=every+1s&dst=no",
+        "",
+    ],
 )
 def test_a_schedule_that_cannot_be_read_is_refused_in_a_sentence(desk: Counter, asked: str) -> None:
     assert desk.viewer.get(f"schedule?{asked}", 400)["kind"] == "invalid"

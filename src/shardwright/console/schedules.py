@@ -2,17 +2,18 @@
 
 from .. import schedule, zones
 from ..clock import SystemClock
+from ..cron import Dst
 from ..errors import CronError, MissingExtra, NotValid
 from ..ops.jobs import next_fires
 from ..schedule import Schedule
 from .models import Caution, Next
 
 
-def read(expression: str, zone: str | None, count: int) -> Next:
+def read(expression: str, zone: str | None, count: int, dst: Dst | None = None) -> Next:
     """The next fires of a schedule from now on; refused where it cannot be read."""
     try:
         place = zones.find(zone or None)
-        found = schedule.parse(expression, place)
+        found = schedule.parse(expression, place, dst=dst)
     except CronError as error:
         raise NotValid(str(error)) from None
     now = SystemClock().wall()

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import Query
 
+from ...cron import Dst
 from ...ops import settings
 from .. import forms, schedules
 from ..models import Change, ConfigChange, Diff, Done, Next, Schema
@@ -26,9 +27,10 @@ def read_schedule(
     expression: Annotated[str, Query(min_length=1, max_length=1000)],
     zone: Annotated[str | None, Query(max_length=100)] = None,
     count: Annotated[int, Query(ge=1, le=100)] = 10,
+    dst: Annotated[Dst | None, Query(description="What clock changes do to its fires.")] = None,
 ) -> Next:
     """When a schedule fires next, in words too, and what to know about it."""
-    return schedules.read(expression, zone, count)
+    return schedules.read(expression, zone, count, dst)
 
 
 @routes.post("/r/{registry}/jobs/{job}/config/diff", needs=Role.AUTHOR)
