@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ranges } from "../src/lib/ranges";
-import { changes, edited, setting } from "../src/pages/job/settings/form";
+import { changes, differing, edited, setting } from "../src/pages/job/settings/form";
 
 test("shards are named one by one and by ranges", () => {
   expect(ranges("", 10)).toEqual([]);
@@ -39,4 +39,12 @@ test("what the schema says becomes a control", () => {
     kind: "text",
     optional: true,
   });
+});
+
+test("of texts by key only those are compared that differ", () => {
+  expect(differing({ a: "1", b: "2", c: "3" }, { a: "1", b: "9", d: "4" })).toEqual([
+    { b: "2", c: "3" },
+    { b: "9", d: "4" },
+  ]);
+  expect(differing("x", null)).toEqual(["x", null]);
 });

@@ -10,7 +10,7 @@ import { useWords } from "../../../i18n/language";
 import { settings } from "../../../i18n/settings";
 import { useAct } from "../../../shell/act";
 import { useRegistry } from "../../../shell/registry";
-import { shown } from "./form";
+import { differing, shown } from "./form";
 
 interface Props {
   name: string;
@@ -88,19 +88,22 @@ export function Review({ name, changes, version, onClose, onConflict, onSaved }:
                 </tr>
               </thead>
               <tbody>
-                {diff.data.changes.map((change) => (
-                  <tr key={change.setting}>
-                    <th scope="row">
-                      <code>{change.setting}</code>
-                    </th>
-                    <td>
-                      <pre className="diff-old">{shown(change.old, w.unset)}</pre>
-                    </td>
-                    <td>
-                      <pre className="diff-new">{shown(change.new, w.unset)}</pre>
-                    </td>
-                  </tr>
-                ))}
+                {diff.data.changes.map((change) => {
+                  const [before, after] = differing(change.old, change.new);
+                  return (
+                    <tr key={change.setting}>
+                      <th scope="row">
+                        <code>{change.setting}</code>
+                      </th>
+                      <td>
+                        <pre className="diff-old">{shown(before, w.unset)}</pre>
+                      </td>
+                      <td>
+                        <pre className="diff-new">{shown(after, w.unset)}</pre>
+                      </td>
+                    </tr>
+                  );
+                })}
               </tbody>
             </table>
           </div>

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { answer, api } from "../../../api/client";
+import { answer, api, sentence } from "../../../api/client";
 import { TroubleNote } from "../../../components/States";
 import { Time } from "../../../components/Time";
 import { useWords } from "../../../i18n/language";
@@ -35,11 +35,7 @@ export function SchedulePreview({ expression, zone }: { expression: string; zone
       {!found.error && found.data && (
         <>
           {found.data.words && <p className="note ok">{found.data.words}</p>}
-          {found.data.cautions.map((caution) => (
-            <p className="note warn" key={`${caution.kind}${caution.at}${caution.text}`}>
-              {caution.text}
-            </p>
-          ))}
+          <Cautions cautions={found.data.cautions.map((caution) => caution.text)} />
           <p className="muted">{found.data.fires.length === 0 ? w.noFires : w.next(found.data.zone)}</p>
           <ol>
             {found.data.fires.map((fire) => (
@@ -54,5 +50,29 @@ export function SchedulePreview({ expression, zone }: { expression: string; zone
         </>
       )}
     </section>
+  );
+}
+
+const AT_ONCE = 2;
+
+/** What to know about a schedule: the nearest at once, the rest when one asks. */
+function Cautions({ cautions }: { cautions: readonly string[] }) {
+  const w = useWords(settings);
+  const [first, rest] = [cautions.slice(0, AT_ONCE), cautions.slice(AT_ONCE)];
+  const note = (text: string) => (
+    <p className="note warn" key={text}>
+      {sentence(text)}
+    </p>
+  );
+  return (
+    <>
+      {first.map(note)}
+      {rest.length > 0 && (
+        <details>
+          <summary>{w.moreCautions(rest.length)}</summary>
+          <div className="stack">{rest.map(note)}</div>
+        </details>
+      )}
+    </>
   );
 }

@@ -76,6 +76,20 @@ export function changes(draft: Draft, config: Config): Record<string, unknown> {
   return told;
 }
 
+/** Both values with only what differs, where they are texts by key. */
+export function differing(before: unknown, after: unknown): [unknown, unknown] {
+  if (!isPairs(before) || !isPairs(after)) return [before, after];
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const other = keys.filter((key) => before[key] !== after[key]);
+  const only = (pairs: Record<string, unknown>) =>
+    Object.fromEntries(other.filter((key) => key in pairs).map((key) => [key, pairs[key]]));
+  return [only(before), only(after)];
+}
+
+function isPairs(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** A value as people read it in a comparison. */
 export function shown(value: unknown, unset: string): string {
   if (value === null || value === undefined || value === "") return unset;

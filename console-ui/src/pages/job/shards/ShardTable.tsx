@@ -52,7 +52,7 @@ export function ShardTable({ name, onOpen }: { name: string; onOpen: (item: numb
         width: "minmax(130px, 2fr)",
         cell: (row) => (
           <>
-            <span className="mono">{row.owner || "–"}</span>
+            <span className="mono">{row.owner || "–"}</span>{" "}
             {row.failover && <Badge tone="odd">{w.map.failover}</Badge>}
           </>
         ),

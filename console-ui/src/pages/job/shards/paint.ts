@@ -106,7 +106,8 @@ function marks(
   if (failedOver) {
     pen.save();
     pen.beginPath();
-    pen.rect(x, y, side, side);
+    // The number below stays legible where there is one.
+    pen.rect(x, y, side, side >= 26 ? side * 0.56 : side);
     pen.clip();
     pen.strokeStyle = paints.mark;
     pen.lineWidth = side >= 18 ? 2 : 1;
@@ -118,6 +119,11 @@ function marks(
     }
     pen.stroke();
     pen.restore();
+  }
+  if (state === "R" && failedOver) {
+    // A ground of its own, or it would be lost among the hatching.
+    pen.fillStyle = paints.owners[map.owner[item] ?? -1] ?? paints.muted;
+    pen.fillRect(x + side * 0.24, y, side * 0.52, side >= 26 ? side * 0.57 : side);
   }
   if (state === "R") play(pen, paints, x, y, side);
   if (moving) {

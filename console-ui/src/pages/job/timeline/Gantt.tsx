@@ -62,7 +62,7 @@ export function Gantt({ name, timeline, mode }: Props) {
         shard: String(each.shard),
         fire: each.fire,
         begin: each.due,
-        end: each.due,
+        end: new Date(Date.parse(each.due) + 1000).toISOString(),
       }),
     );
   const walk = (event: KeyboardEvent) => {
