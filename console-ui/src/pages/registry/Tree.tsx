@@ -63,7 +63,8 @@ export function rowsOf(open: ReadonlySet<string>, read: ReadonlyMap<string, Tree
 export function Tree({ open, onOpen, chosen, onChoose }: Props) {
   const t = useWords(words);
   const { name: registry } = useRegistry();
-  const paths = useMemo(() => [...open], [open]);
+  // What is chosen is read for its details anyhow, and tells whether there is anything below it.
+  const paths = useMemo(() => [...new Set([...open, ...(chosen ? [chosen] : [])])], [open, chosen]);
   const read = useQueries({
     queries: paths.map((path) => nodeQuery(registry, path)),
     combine: (found) =>
