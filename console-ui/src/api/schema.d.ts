@@ -6076,6 +6076,8 @@ export interface operations {
                 expression: string;
                 zone?: string | null;
                 count?: number;
+                /** @description What clock changes do to its fires. */
+                dst?: ("quartz" | "continuous") | null;
             };
             header?: never;
             path: {

@@ -7,20 +7,27 @@ import { settings } from "../../../i18n/settings";
 import { useRested } from "../../../lib/late";
 import { useRegistry } from "../../../shell/registry";
 
+interface Props {
+  expression: string;
+  zone: string;
+  /** What clock changes do to it, if that was chosen. */
+  dst: "quartz" | "continuous" | null;
+}
+
 /** A schedule in words, its next ten fires, and what to know about it, while it is being typed. */
-export function SchedulePreview({ expression, zone }: { expression: string; zone: string }) {
+export function SchedulePreview({ expression, zone, dst }: Props) {
   const w = useWords(settings);
   const { name: registry } = useRegistry();
   const asked = useRested(`${zone}\n${expression}`, 350);
   const [inZone = "", text = ""] = asked.split("\n");
   const found = useQuery({
-    queryKey: ["schedule", registry, text, inZone, 10],
+    queryKey: ["schedule", registry, text, inZone, dst, 10],
     queryFn: () =>
       answer(
         api.GET("/api/r/{registry}/schedule", {
           params: {
             path: { registry },
-            query: { expression: text, count: 10, ...(inZone && { zone: inZone }) },
+            query: { expression: text, count: 10, ...(inZone && { zone: inZone }), ...(dst && { dst }) },
           },
         }),
       ),

@@ -101,6 +101,7 @@ function Form({ name, current, properties, groups }: FormProps) {
             <SchedulePreview
               expression={String(value("cron") ?? value("schedule") ?? "")}
               zone={String(value("time_zone") ?? "")}
+              dst={clockRule(value("dst"))}
             />
           )}
         </section>
@@ -141,6 +142,10 @@ function Form({ name, current, properties, groups }: FormProps) {
       )}
     </>
   );
+}
+
+function clockRule(value: unknown): "quartz" | "continuous" | null {
+  return value === "quartz" || value === "continuous" ? value : null;
 }
 
 /** Somebody else has saved: who, and how one goes on. */
