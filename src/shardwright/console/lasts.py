@@ -77,6 +77,14 @@ class Lasts:
                 self._due.setdefault(job, soon)
             self._changed.notify()
 
+    def forget(self, job: str) -> None:
+        """The job is gone."""
+        with self._changed:
+            self._shards.pop(job, None)
+            self._due.pop(job, None)
+            self._once_more.discard(job)
+        self._known.pop(job, None)
+
     def taken_news(self) -> set[str]:
         """The jobs whose last fire is another one since this was asked."""
         with self._changed:

@@ -271,7 +271,12 @@ class Watcher:
         """Put what was seen into the rows; which of them are otherwise now."""
         known, changed = self._known, set()
         for name, sight in sights.items():
-            old, new = known.rows.get(name), overview.row(sight) if sight is not None else None
+            old = known.rows.get(name)
+            try:
+                new = overview.row(sight) if sight is not None else None
+            except Exception:  # one job that nobody foresaw must not hide the others
+                log.exception("%s: the job %r cannot be shown as it is now", self._name, name)
+                continue
             if sight is not None and sight.config is not None and not sight.config.monitor_execution:
                 if name not in known.with_cursors:
                     known.with_cursors.add(name)
@@ -285,6 +290,7 @@ class Watcher:
             known.totals.change(old, new)
             if new is None:
                 known.rows.pop(name, None)
+                self._lasts.forget(name)
                 continue
             known.rows[name] = new
             if new.brief.next_fires and (old is None or old.brief.next_fires != new.brief.next_fires):

@@ -13,6 +13,7 @@ from enum import Enum
 from .. import secrets
 from ..coordination import instance, server, settings, sharding
 from ..coordination import leader as leading
+from ..errors import CronError
 from ..registry import Registry
 from ..schedule import Schedule
 from . import looking, shards
@@ -166,16 +167,21 @@ def next_fires(schedule: Schedule | None, now: datetime, count: int) -> tuple[da
 
 
 def _brief(sight: Sight, fires: int) -> Brief:
-    config = sight.config
+    config, trouble = sight.config, sight.trouble
+    coming: tuple[datetime, ...] = ()
+    try:
+        coming = next_fires(config.timetable(), sight.now, fires) if config is not None else ()
+    except CronError as error:  # one job that cannot fire here must not hide the others
+        trouble = str(error)
     return Brief(
         sight.name,
         status(sight),
         config.shards if config is not None else None,
         (config.cron or config.schedule or "") if config is not None else "",
-        next_fires(config.timetable(), sight.now, fires) if config is not None else (),
+        coming,
         len(sight.members),
         secrets.masked(config.description) if config is not None else "",
-        sight.trouble,
+        trouble,
     )
 
 
