@@ -3,30 +3,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { answer, api } from "../../api/client";
-import type { Count } from "../../api/types";
 import { Duration } from "../../components/Time";
 import { history as words } from "../../i18n/history";
 import { locale, useLanguage, useWords } from "../../i18n/language";
 import { useAsked } from "../../lib/place";
 import { useRegistry } from "../../shell/registry";
+import { byDay, DAY, type Day, today } from "./counts";
 import { question } from "./Filters";
 
-const DAY = 86_400_000;
-
-/** So many days are shown where nobody asked for others, and so many at most. */
+/** So many days are shown where nobody asked for others. */
 const USUAL = 30;
-const MOST = 120;
-
-export interface Day {
-  day: string;
-  fires: number;
-  well: number;
-  bad: number;
-  other: number;
-  late: number;
-  latest: number;
-  ran: number;
-}
 
 const HEIGHT = 44;
 const STEP = 11;
@@ -70,38 +56,6 @@ export function Days() {
       )}
     </section>
   );
-}
-
-function today(): number {
-  return Math.floor(Date.now() / DAY) * DAY;
-}
-
-/** One entry for each day of the stretch, also for those without a fire; the days are those of UTC. */
-export function byDay(counts: readonly Count[], begin: string, end: string | undefined): Day[] {
-  const days = new Map<string, Day>();
-  const last = end ? Date.parse(end) - 1 : Math.max(today(), Date.parse(begin));
-  const first = Math.max(Math.floor(Date.parse(begin) / DAY) * DAY, last - MOST * DAY);
-  for (let at = first; at <= last; at += DAY) {
-    const day = new Date(at).toISOString().slice(0, 10);
-    days.set(day, { day, fires: 0, well: 0, bad: 0, other: 0, late: 0, latest: 0, ran: 0 });
-  }
-  for (const count of counts) {
-    const day = days.get(count.day);
-    if (!day) continue;
-    day.fires += count.fires;
-    day[kind(count)] += count.fires;
-    day.late += count.late;
-    day.latest = Math.max(day.latest, count.latest);
-    day.ran += count.ran;
-  }
-  return [...days.values()];
-}
-
-function kind(count: Count): "well" | "bad" | "other" {
-  if (count.outcome === "ok") return "well";
-  if (count.outcome === "failed" || count.outcome === "timed out" || count.disposition === "LOST")
-    return "bad";
-  return "other";
 }
 
 function Bars({ days }: { days: readonly Day[] }) {

@@ -9,7 +9,8 @@ import { registry as words } from "../../i18n/registry";
 import { useAsked } from "../../lib/place";
 import { useRegistry } from "../../shell/registry";
 import { Details } from "./Details";
-import { above, normal, useNamespace } from "./nodes";
+import { useNamespace } from "./nodes";
+import { above, normal } from "./paths";
 import { Tree } from "./Tree";
 import "./registry.css";
 
