@@ -19,7 +19,8 @@ ui: ## build the console's page
 	@scripts/ui
 
 demo: ## three processes share a job, and one is killed (REGISTRY=zookeeper, ARGS=--stay)
-	@scripts/setup python $(filter zookeeper,$(REGISTRY))
+	@scripts/setup python node $(filter zookeeper,$(REGISTRY))
+	@scripts/ui
 	@$(BIN)/python -m demo --registry $(or $(REGISTRY),embedded) $(ARGS)
 
 lint: ## formatting, lint and types, of the console's page too

@@ -4,6 +4,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -25,17 +26,21 @@ def main(registry: str, stay: bool) -> None:
     """Three processes share a job in six shards; one of them is killed in the midst of its work."""
     console = Console()
     said: list[str] = []
-    with some_registry(registry) as url:
+    with (
+        tempfile.TemporaryDirectory(prefix="shardwright-demo-") as folder,
+        registry_in(folder, registry) as url,
+    ):
         if console.is_terminal:
             with Live(console=console, screen=False, refresh_per_second=8) as live:
                 director = Director(
                     url,
+                    Path(folder),
                     said.append,
                     lambda: live.update(screen.drawn(director.stage, list(director.processes), said)),
                 )
                 direct(director, stay=stay)
         else:
-            director = Director(url, click.echo, lambda: None)
+            director = Director(url, Path(folder), click.echo, lambda: None)
             direct(director, stay=stay)
     click.echo("\n".join(director.summary()))
     sys.exit(0 if director.went_well() else 1)
@@ -53,14 +58,13 @@ def direct(director: Director, *, stay: bool) -> None:
 
 
 @contextmanager
-def some_registry(kind: str) -> Iterator[str]:
+def registry_in(folder: str, kind: str) -> Iterator[str]:
     """A registry of our own for as long as it is played."""
-    with tempfile.TemporaryDirectory(prefix="shardwright-demo-") as folder:
-        if kind == "embedded":
-            yield f"sqlite://{folder}/registry.db"
-        else:
-            with Server() as server:
-                yield f"zookeeper://{server.hosts}/demo?session_timeout={SESSION}"
+    if kind == "embedded":
+        yield f"sqlite://{folder}/registry.db"
+    else:
+        with Server() as server:
+            yield f"zookeeper://{server.hosts}/demo?session_timeout={SESSION}"
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from .service import SHARDS
 from .stage import Run, Stage
@@ -21,10 +22,13 @@ PATIENCE = 90.0
 class Director:
     """Three processes on one registry. `show` is called whenever there is something new to see."""
 
-    def __init__(self, registry: str, say: Callable[[str], None], show: Callable[[], None]) -> None:
+    def __init__(
+        self, registry: str, folder: Path, say: Callable[[str], None], show: Callable[[], None]
+    ) -> None:
         self.stage = Stage()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._registry, self._say, self._show = registry, say, show
+        self._registry, self._folder, self._say, self._show = registry, folder, say, show
+        self._console: subprocess.Popen[bytes] | None = None
         self._heard: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
 
     def play(self) -> Run:
@@ -32,6 +36,7 @@ class Director:
         for _ in range(PROCESSES):
             self._start()
         self._say(f"{PROCESSES} processes share {SHARDS} shards; the first fire comes within ten seconds")
+        self._open_console()
         self._until(self._is_shared, "all processes have run some of the shards")
         self._say("every process has run some of them, each shard once; in the next fire one is killed")
         before = set(self.stage.fires())
@@ -58,6 +63,9 @@ class Director:
 
     def end(self) -> None:
         """End all that still runs, in order."""
+        if self._console is not None:
+            self._console.terminate()
+            self._console.wait()
         for process in self.processes.values():
             process.terminate()
         for process in self.processes.values():
@@ -88,6 +96,23 @@ class Director:
         name = f"process {process.pid}"
         self.processes[name] = process
         threading.Thread(target=self._collect, args=(name, process), daemon=True).start()
+
+    def _open_console(self) -> None:
+        """Have the web console show the same, for whoever wants to look at it there."""
+        self._until(lambda: bool(self.stage.runs), "the first fire has come")  # no registry is there before
+        self._console = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "shardwright", "console", "--port=0"),
+                *(f"--registry=demo={self._registry}", f"--accounts={self._folder / 'accounts.json'}"),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert self._console.stdout is not None
+        # It prints where it is, and then the token; nothing at all if it could not start.
+        for line in (self._console.stdout.readline() for _ in range(2)):
+            if line:
+                self._say(line.decode().strip())
 
     def _collect(self, name: str, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdout is not None
