@@ -1,12 +1,14 @@
 """How every page looks: nothing that the content security policy forbids, nothing that keeps anybody out, in
 both themes; and in the language that was chosen."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.console.browser.conftest import url_of
 from tests.console.browser.desk import Desk
 from tests.console.browser.pages import PAGES, Place
 from tests.console.browser.stage import Stage, wait_until
@@ -14,6 +16,16 @@ from tests.faults.processes import ROOT
 
 pytestmark = [pytest.mark.slow]
 AXE = Path(ROOT, "console-ui/node_modules/axe-core/axe.min.js")
+
+
+@pytest.fixture(scope="module")
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """On SQLite alone: how a page looks is no matter of the registry."""
+    folder = tmp_path_factory.mktemp("stage")
+    with Stage(url_of("sqlite", folder, request), folder) as stage:
+        stage.start(3)
+        stage.take_part(2)
+        yield stage
 
 
 @pytest.fixture(scope="module")
