@@ -73,6 +73,15 @@ def test_a_fire_that_fell_into_a_run_and_is_stood_for_by_none_is_lost() -> None:
     assert kinds(a_history(long)) == ["LOST", "LOST", "LOST"]
 
 
+def test_where_everything_stood_still_a_later_fire_may_stand_for_one() -> None:
+    others = [replace(each, item=1) for each in ALL]
+    held_up = replace(a_run(5, late=0.8), item=1)
+    two = replace(JOB, shards=2)
+    rest = [ALL[0], ALL[2], ALL[3]]
+    assert kinds(a_history(*rest, others[0], held_up, *others[2:]), two) == []
+    assert kinds(a_history(*rest, *others), two) == ["LOST"]
+
+
 def test_a_fire_that_fell_while_nobody_was_there_must_run_itself() -> None:
     faults = (Fault("kill", 7.0, A),)
     made_up = a_run(10, B, late=3.0, source="catch-up")

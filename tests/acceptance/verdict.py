@@ -32,6 +32,9 @@ TOLD = 0.5
 #: For how long one who was stopped may take to learn that it has been given up, and to heed it.
 WAKING = 0.3
 
+#: Where a shard of a job begins so late, everything stood still: others may have come to the next fire only.
+STILL = 0.5
+
 #: How late a fire may be begun on a busy machine: when the clock is set meanwhile, a later one stands for it.
 LATE = 3.0
 
@@ -128,7 +131,7 @@ def lost(
     first = min(timed)
     through = {run.fire for run in (*accepted(runs), *(run for run in runs if run.outcome == FAILED))}
     begun = set(timed)
-    blocked = list(_blocked(history, job, runs))
+    blocked = [*_blocked(history, job, runs), *_stood_still(history, job, fires)]
     for fire, at in fires.items():
         if fire < first or fire in through:
             continue
@@ -157,6 +160,16 @@ def _blocked(history: History, job: Job, runs: Sequence[Run]) -> Iterator[tuple[
         if fault.kind == "step":
             begin = fault.at - LATE
         yield begin, begins[after] if after < len(begins) else float("inf")
+
+
+def _stood_still(
+    history: History, job: Job, fires: Mapping[datetime, float]
+) -> Iterator[tuple[float, float]]:
+    """When the machine or the registry did nothing for a while, as other shards of the job show."""
+    for run in history.of(job.name):
+        due = fires.get(run.fire) if run.fire is not None else None
+        if due is not None and run.began > due + STILL:
+            yield due, run.began
 
 
 def nobody(history: History, at: float) -> bool:

@@ -149,12 +149,13 @@ class Stage:
 
     @contextmanager
     def registry(self) -> Iterator[Registry]:
-        with connect(self.url) as registry:
+        """A connection of the test's own, whose session outlasts a busy machine."""
+        with connect(self.url.partition("?")[0]) as registry:
             yield registry
 
     @contextmanager
     def operator(self) -> Iterator[Operator]:
-        with connect(self.url) as registry:
+        with self.registry() as registry:
             yield Operator(registry, who="somebody else")
 
     def __enter__(self) -> Self:
