@@ -8,7 +8,7 @@ import pytest
 from tests.zookeeper_server import Server
 
 #: How long a session is kept without a sign of life, in seconds.
-SESSION = 2.0
+SESSION = 4.0
 
 numbers = itertools.count()
 

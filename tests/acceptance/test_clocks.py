@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import zookeeper_url
+from tests.acceptance.conftest import SESSION, zookeeper_url
 from tests.acceptance.fleet import Fleet
 from tests.acceptance.jobs import LONG, QUICK, STEADY
 from tests.conftest import require
@@ -40,7 +40,7 @@ def test_on_zookeeper_the_servers_clock_counts_and_a_members_does_not(
 
 def test_on_sqlite_an_hour_that_comes_again_does_not_fire_again(clock: WallClock, tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
-    with Fleet(f"sqlite://{tmp_path / 'registry.db'}?session_timeout=2s", tmp_path, JOBS) as fleet:
+    with Fleet(f"sqlite://{tmp_path / 'registry.db'}?session_timeout={SESSION}s", tmp_path, JOBS) as fleet:
         fleet.start(2, env=clock.env)
         fleet.wait_for_all_shards()
         clock.set(-HOUR)
@@ -55,7 +55,7 @@ def test_on_sqlite_an_hour_that_is_left_out_is_stood_for_by_its_last_fire(
     clock: WallClock, tmp_path: Path
 ) -> None:
     tmp_path.chmod(0o700)
-    with Fleet(f"sqlite://{tmp_path / 'registry.db'}?session_timeout=2s", tmp_path, JOBS) as fleet:
+    with Fleet(f"sqlite://{tmp_path / 'registry.db'}?session_timeout={SESSION}s", tmp_path, JOBS) as fleet:
         fleet.start(2, env=clock.env)
         fleet.wait_for_all_shards()
         fleet.stepped(HOUR)

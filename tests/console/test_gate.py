@@ -280,9 +280,10 @@ def test_somebody_who_tries_what_they_may_not_is_in_the_audit_and_a_stranger_is_
     ]
 
 
-def test_no_name_that_somebody_claims_begins_another_line_of_the_audit(here: House) -> None:
+def test_what_somebody_types_as_a_name_is_not_in_the_audit_unless_it_is_one(here: House) -> None:
+    """It may be a password, or begin another line."""
     here.stranger.post("/api/login", {"user": "ann\n2026 root (console): remove user", "password": "wrong"})
-    assert here.audited[-1].who == "ann\\n2026 root (console): remove user (console)"
+    assert here.audited[-1].who == "an unknown user (console)"
 
 
 def test_an_audit_that_cannot_be_written_keeps_nobody_out(tmp_path: Path) -> None:

@@ -38,7 +38,18 @@ def test_what_cannot_be_a_master_is_refused(desk: Counter) -> None:
     assert operator.post(f"masters/{ACCOUNT}/resign", {}, 404)["kind"] == "unknown"
     assert operator.post("masters/Account/designate", {"address": "host:1"}, 400)["kind"] == "invalid"
     assert operator.post(f"masters/{ACCOUNT}/designate", {}, 400)["kind"] == "invalid"
-    assert desk.viewer.get("masters?root=nowhere", 400)["kind"] == "invalid"
+
+
+def test_what_stands_elsewhere_is_for_those_who_may_see_all_registries(desk: Counter) -> None:
+    """It may be another registry's, in which they have no role."""
+    assert desk.viewer.get("masters?root=/prod-masters", 403)["kind"] == "forbidden"
+    wish = {"address": "host:1"}
+    assert (
+        desk.operator.post(f"masters/{ACCOUNT}/designate?root=/prod-masters", wish, 403)["kind"]
+        == "forbidden"
+    )
+    assert desk.operator.post(f"masters/{ACCOUNT}/resign?root=/prod-masters", {}, 403)["kind"] == "forbidden"
+    assert desk.viewer.get("slices?name=/prod/payroll", 404)["kind"] == "unknown"
 
 
 def test_slices_are_found_and_told(any_desk: Counter) -> None:
@@ -52,7 +63,7 @@ def test_slices_are_found_and_told(any_desk: Counter) -> None:
     told = any_desk.viewer.get(f"slices?name={name}")
     assert (told["holders"], told["waiting"], told["resharding"]) == ([PY], [], False)
     assert any_desk.viewer.get("slices?name=nosuch", 404)["kind"] == "unknown"
-    assert any_desk.viewer.get("slices?name=/", 400)["kind"] == "invalid"
+    assert any_desk.viewer.get("slices?name=/", 404)["kind"] == "unknown"
     assert any_desk.viewer.get("slices", 400)["kind"] == "invalid"
     assert any_desk.viewer.get(f"tree?path=/{name}")["children"] == ["instances", "leader", "sharding"]
 

@@ -69,7 +69,9 @@ class Gate:
         account = self.accounts.verified(user, password)
         if account is None:
             self.lockout.failed(user, address)
-            self.audit(user, "login", address, "refused: wrong user or password")
+            # What was typed as a name may have been a password.
+            known = user if self.accounts.find(user) is not None else "an unknown user"
+            self.audit(known, "login", address, "refused: wrong user or password")
             raise refusals.not_signed_in("the user or the password is wrong")
         self.lockout.succeeded(user)
         return self._begin(account, address)
@@ -233,7 +235,8 @@ class Gate:
     def _check_patience(self, user: str, address: str) -> None:
         seconds = self.lockout.wait(user, address)
         if seconds:
-            self.audit(user, "login", address, f"refused: to wait {seconds} s")
+            # Not to the audit, which anybody could fill so.
+            log.info("a sign-in from %s was refused: to wait %s s", _printable(address), seconds)
             raise refusals.too_early(seconds)
 
     def _is_token(self, token: str) -> bool:

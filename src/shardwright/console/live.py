@@ -397,7 +397,12 @@ class _Following:
             except (RegistryError, TimeoutError) as error:
                 log.debug("what has changed could not be read: %s", error)
                 return set(names)
-        return set(names)
+        # What changes all the time keeps nobody from the others.
+        return {self._job_of(path) for path in unread}
+
+    def _job_of(self, path: str) -> str:
+        root = next(tree.root for tree in (self._ours, self._theirs) if path.startswith(f"{tree.root}/"))
+        return path[len(root) + 1 :].partition("/")[0]
 
     def sight(self, name: str, now: datetime, *, cursors: bool) -> looking.Sight | None:
         """How a job stands; None where there is none."""

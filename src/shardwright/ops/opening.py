@@ -12,6 +12,9 @@ from ..registry.url import VARIABLE, parse
 if TYPE_CHECKING:
     from ..history.store import Store
 
+#: One for all, which a logger takes once.
+_NOBODY = logging.NullHandler()
+
 EXTRA = "a history needs an extra: pip install 'shardwright[trace]'"
 
 
@@ -35,7 +38,7 @@ def registry(url: str, *, patience: float) -> Registry:
         )
     # What goes wrong on the way is told by the error, once: not by the log of every try.
     for logger in ("kazoo", "shardwright.registry"):
-        logging.getLogger(logger).addHandler(logging.NullHandler())
+        logging.getLogger(logger).addHandler(_NOBODY)
     return connect(url, patience=patience)
 
 

@@ -85,6 +85,10 @@ export function Tree({ open, onOpen, chosen, onChoose }: Props) {
     else next.delete(path);
     onOpen(next);
   };
+  const choose = (path: string) => {
+    shown.current = path; // one is there already, and may walk on before it comes back as the choice
+    onChoose(path);
+  };
   const find = (letter: string) => {
     const now = Date.now();
     const text = now - typed.current.at < 700 ? typed.current.text + letter : letter;
@@ -116,7 +120,7 @@ export function Tree({ open, onOpen, chosen, onChoose }: Props) {
     if (there !== undefined) move(there);
     else if (event.key === "ArrowRight") inwards(row);
     else if (event.key === "ArrowLeft") outwards(row);
-    else if (event.key === "Enter" || event.key === " ") onChoose(row.path);
+    else if (event.key === "Enter" || event.key === " ") choose(row.path);
     else if (event.key.length === 1) find(event.key);
     else return;
     event.preventDefault();
