@@ -1,4 +1,4 @@
-// Put the packages of other platforms into package-lock.json that npm has left out.
+// Put the packages of other platforms into package-lock.json that npm has left out, and take addresses out.
 //
 // npm leaves out what the registry it was run against does not have, and `npm ci` then refuses the file. Such a
 // package is named by its version only; on its own platform npm fetches it by that.
@@ -28,6 +28,7 @@ function entry(name, version) {
 }
 
 for (const [place, held] of Object.entries(lock.packages)) {
+  delete held.funding; // whom to pay is no matter of what is installed
   for (const [name, version] of Object.entries(held.optionalDependencies ?? {})) {
     const known = [`${place}/node_modules/${name}`, `node_modules/${name}`];
     if (known.every((each) => !(each in lock.packages))) {
