@@ -36,8 +36,7 @@ check: lint ## lint, and the tests that need no server
 test: ## every test (ARGS="tests/faults -k cut" chooses some)
 	@scripts/setup python zookeeper postgresql mariadb compiler node chromium
 	@scripts/ui
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "not interop and not browser" $(ARGS) || [ $$? = 5 ]
-	$(BIN)/pytest -n 2 --dist loadfile -m "browser" $(ARGS) || [ $$? = 5 ]
+	@scripts/test $(ARGS)
 
 soak: ## real processes under real faults, five times in a row (TIMES=50)
 	@scripts/setup python zookeeper compiler
