@@ -1,7 +1,9 @@
 """`shardwright console`: real processes, served over real sockets; and what it does not start with."""
 
+import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -203,7 +205,7 @@ def test_beyond_this_machine_it_starts_with_an_account_and_warns_of_passwords_in
 QUICK = """
 import sys
 from shardwright.console import serving
-serving.HEAD_WITHIN = 0.5
+serving.HEAD_WITHIN = serving.READ_WITHIN = 0.5
 from shardwright.cli import main
 main(sys.argv[1:])
 """
@@ -228,6 +230,25 @@ def test_whoever_connects_and_says_nothing_or_says_it_slowly_is_not_waited_for(
                     pass
 
 
+def test_whoever_takes_nothing_of_what_they_are_sent_is_not_waited_for(folder: Path, registry: str) -> None:
+    (folder / "quick.py").write_text(QUICK)
+    arguments = ["console", "--port", "0", "--accounts", f"{folder}/a.json", "--registry", registry]
+    with Child(str(folder / "quick.py"), *arguments) as child, socket.socket() as deaf:
+        url = urllib3.util.parse_url(child.expect("The console is at ", PATIENCE).rpartition(" ")[2])
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.connect(("127.0.0.1", url.port))
+        deaf.setblocking(False)
+        ready = select.poll()
+        ready.register(deaf, select.POLLOUT)
+        while True:  # ask on, as long as that is taken, and read nothing
+            (found,) = ready.poll(PATIENCE * 1000) or [(0, 0)]
+            assert found[1], "the connection is still held"
+            if found[1] & (select.POLLERR | select.POLLHUP):
+                break
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                deaf.send(b"GET /api/about HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+
+
 # Not served
 
 
@@ -240,6 +261,13 @@ def test_whoever_connects_and_says_nothing_or_says_it_slowly_is_not_waited_for(
         (["--registry", "a=sqlite:///x.db", "--registry", "a=sqlite:///y.db"], "'a' is given twice"),
         (["--registry", "a= "], "--registry says nothing"),
         (["--registry", "a=sqlite:///x.db", "--history", "b=sqlite:///h.db"], "there is no registry 'b'"),
+        (
+            [
+                *("--registry", "a=sqlite:///x.db", "--history", "a=sqlite:///h.db"),
+                *("--registry", "b=sqlite:///y.db", "--history", "b=sqlite:///h.db"),
+            ],
+            "the registries 'a' and 'b' have one and the same history",
+        ),
         (["--port", "65536"], "65536"),
         (["--port", "http"], "not a valid integer"),
         (["--root-path", "ops"], "--root-path is a path such as /ops"),

@@ -31,6 +31,8 @@ class Provider:
         """What is said otherwise than it is."""
         self.signs: Callable[[dict[str, Any]], str] = self.sign
         self.asked: list[str] = []
+        self.is_away = False
+        """Whether it breaks off without an answer whatever it is asked."""
         self.called_otherwise: str | None = None
         self._codes: dict[str, dict[str, str]] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -143,6 +145,9 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
             self._answer(self.rfile.read(int(self.headers["content-length"])).decode())
 
         def _answer(self, body: str) -> None:
+            if provider.is_away:
+                self.close_connection = True
+                return
             status, headers, said = provider.answer(self.path, body, self.headers.get("authorization", ""))
             self.send_response(status)
             for name, value in headers.items():

@@ -1,17 +1,28 @@
 """Coming in and going out, and what holds for every call."""
 
+import fcntl
 import json
+import sys
+import threading
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from shardwright.console import accounts
+from shardwright.console import accounts, serving
 from shardwright.console import guard as guards
 from shardwright.console.accounts import Accounts
+from shardwright.console.desk import Desk
 from shardwright.console.guard import COOKIE, Front
 from shardwright.console.roles import Role
 from shardwright.console.sessions import IDLE
+from shardwright.console.settings import Place
+from shardwright.history import queries
+from shardwright.history.store import Store
+from shardwright.ops.audit import Action
+from shardwright.registry import connect
 
 from .visiting import ORIGIN, PASSWORD, TOKEN, Caller, House, house
 
@@ -184,6 +195,73 @@ def test_who_fails_often_has_to_wait_even_with_the_right_password(here: House, a
     assert ann.get("/api/users").json["users"][0]["locked"] is False
 
 
+def test_an_admin_lets_somebody_in_again_by_another_password(here: House, ann: Caller) -> None:
+    here.gate.accounts.add("bob", PASSWORD, {"main": "viewer"})
+    for _ in range(8):
+        here.stranger.post("/api/login", {"user": "bob", "password": "wrong"})
+    assert here.stranger.post("/api/login", {"user": "bob", "password": PASSWORD}).status == 429
+    assert ann.patch("/api/users/bob", {"password": "another horse battery"}).json["locked"] is False
+    here.stranger.sign_in(user="bob", password="another horse battery")
+
+
+def test_more_than_a_few_passwords_are_not_compared_at_once(
+    here: House, ann: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each costs memory and a processor: anybody can ask for it."""
+    monkeypatch.setattr(accounts, "IN_LINE", 0.01)
+    for _ in range(accounts.AT_ONCE):
+        here.gate.accounts._hashing.acquire()
+    refused = here.stranger.post("/api/login", {"user": "ann", "password": PASSWORD})
+    assert (refused.status, refused.json["kind"], refused.headers["retry-after"]) == (503, "busy", "5")
+    here.gate.accounts._hashing.release()
+    here.stranger.sign_in(user="ann", password=PASSWORD)
+
+
+# A file of accounts that is in trouble
+
+
+def test_a_broken_file_of_accounts_lets_nobody_in_and_does_not_say_where_it_is(
+    here: House, ann: Caller
+) -> None:
+    session = here.gate.session(ann.cookie)
+    assert session is not None
+    visitor = here.gate.caller(session, "here")
+    here.gate.accounts.file.write_text("{")
+    for answer in (
+        ann.get("/api/about"),
+        ann.get("/api/users"),
+        ann.get("/api/r/main/jobs"),
+        here.stranger.post("/api/login", {"user": "ann", "password": PASSWORD}),
+    ):
+        assert (answer.status, answer.json["kind"]) == (503, "unreachable")
+        assert str(here.gate.accounts.file.parent) not in answer.body.decode()
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert not visitor.lasts()
+
+
+def test_who_only_looks_does_not_wait_for_another_process_that_changes_the_accounts(
+    here: House, ann: Caller
+) -> None:
+    file = here.gate.accounts.file
+    with file.with_name(f".{file.name}.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        wish = {"name": "bob", "password": PASSWORD, "roles": {"main": "viewer"}}
+        waiting = threading.Thread(target=lambda: ann.post("/api/users", wish))
+        waiting.start()
+        over = time.monotonic() + 30
+        while not _somebody_waits():
+            assert time.monotonic() < over, "nobody waits"
+            waiting.join(0.01)
+        assert ann.get("/api/users").status == 200
+    waiting.join()
+    assert here.gate.accounts.find("bob") is not None
+
+
+def _somebody_waits() -> bool:
+    """Whether a thread is where the file is locked."""
+    return any(each.f_code.co_name == "_alone" for each in sys._current_frames().values())
+
+
 # Changes of accounts
 
 
@@ -295,6 +373,44 @@ def test_an_audit_that_cannot_be_written_keeps_nobody_out(tmp_path: Path) -> Non
         here.gate._tell = fail
         here.gate.accounts.add("ann", PASSWORD, {"*": "admin"})
         assert here.stranger.sign_in(user="ann", password=PASSWORD).get("/api/users").status == 200
+
+
+@pytest.mark.parametrize("roles", [{"main": Role.ADMIN}, {"*": Role.AUTHOR}])
+def test_who_came_in_is_told_only_to_those_who_keep_the_accounts(
+    tmp_path: Path, roles: dict[str, Role]
+) -> None:
+    """Names of users, of addresses and of registries are in it that others may not see."""
+    places = tuple(
+        Place(name, f"sqlite://{tmp_path}/{name}.db", tmp_path / f"{name}-history.db") for name in "ab"
+    )
+    for place in places:
+        connect(place.url).close()
+        Store(tmp_path / f"{place.name}-history.db", trace=False).close()
+    with house(tmp_path) as here, Desk(places) as desk:
+        tell = serving.teller(desk, places)
+        here.gate._tell = tell
+        here.gate.accounts.add("ann", PASSWORD, {"*": "admin"})
+        here.stranger.sign_in(user="ann", password=PASSWORD)
+        tell(Action(here.clock.wall(), "ann (console)", "trigger", "j", "", "done"))
+        here.api.state.desk = desk
+        here.gate.registries = frozenset("ab") | {"main"}
+        all_of_it = here.admin.get("/api/r/b/audit").json["changes"]
+        some = here.somebody({**roles, "b": Role.VIEWER}, "bob").get("/api/r/b/audit").json["changes"]
+    assert {each["what"] for each in all_of_it} == {"login", "trigger"}
+    assert [each["what"] for each in some] == ["trigger"]
+
+
+def test_a_history_that_cannot_be_told_keeps_no_other_from_being_told(tmp_path: Path) -> None:
+    broken, sound, none = (
+        Place(name, f"sqlite://{tmp_path}/{name}.db", tmp_path / f"{name}.history") for name in "xyz"
+    )
+    tmp_path.joinpath("x.history").write_text("this is no database, and long enough to be seen as none" * 100)
+    with Store(tmp_path / "y.history", trace=False) as store, Desk([broken, sound, none]) as desk:
+        serving.teller(desk, (broken, sound, none))(
+            Action(datetime(2026, 1, 1, tzinfo=UTC), "ann (console)", "login", "here", "", "done")
+        )
+        assert [(each.who, each.what) for each in queries.audit(store)] == [("ann (console)", "login")]
+    assert not tmp_path.joinpath("z.history").exists()
 
 
 # Every call

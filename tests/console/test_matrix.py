@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message
 
 from shardwright.clock import HandClock
-from shardwright.console import routing
+from shardwright.console import oidc, routing
 from shardwright.console.accounts import Accounts
 from shardwright.console.app import Console, build
 from shardwright.console.desk import Desk
@@ -23,6 +23,7 @@ from shardwright.console.gate import Gate
 from shardwright.console.guard import Front
 from shardwright.console.roles import Role
 from shardwright.console.routing import PUBLIC, SIGNED_IN, Route, Routes, Unguarded
+from shardwright.console.settings import SaidOidc
 from shardwright.console.static import Static
 
 from .visiting import Answer, Caller, House, house
@@ -41,9 +42,13 @@ PEOPLE: dict[str, Mapping[str, Role] | str | None] = {
 FILLED = {"registry": "main", "name": "nobody", "key": "none", "address": "192.0.2.1", "service": "none:1"}
 
 
+#: A provider at which nobody listens: who may call on it is asked here, and not what it says.
+VOUCHING = SaidOidc(issuer="http://127.0.0.1:9", client_id="x", roles={"sre": {"*": "admin"}})
+
+
 def an_app(folder: Path, *more: Routes) -> FastAPI:
     gate = Gate(Accounts(folder / "accounts.json", HandClock()), {})
-    return build(gate, Desk(()), more=more)
+    return build(gate, Desk(()), more=(*more, oidc.routes_of(oidc.Provider(VOUCHING, HandClock()))))
 
 
 def routes() -> list[Route]:
@@ -52,7 +57,7 @@ def routes() -> list[Route]:
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with house(tmp_path_factory.mktemp("console")) as opened:
+    with house(tmp_path_factory.mktemp("console"), vouching=VOUCHING) as opened:
         yield opened
 
 
@@ -92,6 +97,8 @@ def expected(route: Route, roles: Mapping[str, Role] | str | None) -> int | None
 
 def turned_away(answer: Answer) -> int | None:
     """How somebody was turned away at the gate, if they were."""
+    if answer.headers["content-type"] != "application/json":
+        return None
     if answer.status in (401, 403):
         return answer.status
     if answer.status == 404 and answer.json["error"].startswith("there is no registry"):
@@ -157,7 +164,8 @@ def test_there_are_routes_of_every_need_so_that_this_says_something() -> None:
     needs = {route.needs for route in routes()}
     assert needs == {PUBLIC, SIGNED_IN, *Role}
     public = {str(route) for route in routes() if route.needs is PUBLIC}
-    assert public == {"GET /api/about", "POST /api/login", "POST /api/logout"}
+    by_another = {"GET /api/oidc/login", "GET /api/oidc/callback"}
+    assert public == {"GET /api/about", "POST /api/login", "POST /api/logout", *by_another}
 
 
 # That an unprotected route cannot come in

@@ -1,5 +1,7 @@
 """Sign-in by somebody else's word, with a real provider on loopback that signs what it says, and may lie."""
 
+import base64
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,15 +200,56 @@ def test_what_is_told_in_a_browser_is_text(place: Place) -> None:
     assert b"<script>" not in answer.body
 
 
-def test_whoever_comes_in_like_this_has_no_password_here_even_with_the_name_of_an_account(
-    place: Place,
-) -> None:
-    place.here.gate.accounts.add("ann", "correct horse battery", {"*": "admin"})
+def test_whoever_comes_in_like_this_has_no_password_here(place: Place) -> None:
     ann = signed_in(place, place.sign_in())
     csrf = ann.get("/api/about").json["session"]["csrf"]
     wish = {"old": "correct horse battery", "new": "another horse battery"}
     answer = ann.but(csrf=csrf).post("/api/password", wish)
     assert (answer.status, answer.json["error"]) == (400, "ann has no password here: it is kept by Example")
+
+
+def test_nobody_comes_in_like_this_by_the_name_of_an_account(place: Place) -> None:
+    place.here.gate.accounts.add("ann", "correct horse battery", {"*": "admin"})
+    assert "there is an account" in place.refused()
+
+
+def test_strangers_who_begin_sign_ins_push_nobodys_out(place: Place) -> None:
+    browser, where = place.begin()
+    back = place.back(where)
+    for _ in range(50):
+        place.begin()
+    signed_in(place, browser.get(back))
+
+
+def test_what_a_browser_keeps_is_believed_only_if_it_was_sealed_here(place: Place) -> None:
+    browser, where = place.begin()
+    back = place.back(where)
+    said, _, mark = browser.more["cookie"].partition("=")[2].rpartition(".")
+    begun = json.loads(base64.urlsafe_b64decode(said))
+    begun["began"] += 1000
+    changed = base64.urlsafe_b64encode(json.dumps(begun).encode()).decode()
+    for kept in (f"{changed}.{mark}", f"{said}.{'0' * 64}", said, "", "."):
+        forged = browser.but(more={"cookie": f"{oidc.COOKIE}={kept}"})
+        assert forged.get(back).status == 401
+    signed_in(place, browser.get(back))
+
+
+def test_what_any_stranger_can_call_forth_is_not_in_the_audit(place: Place) -> None:
+    browser, where = place.begin()
+    state = parse_qs(urlsplit(where).query)["state"][0]
+    assert place.here.stranger.get("/api/oidc/callback?state=x&code=y").status == 401
+    assert browser.get(f"/api/oidc/callback?state={state}&code=guessed").status == 401
+    assert place.here.audited == []
+
+
+def test_a_provider_that_is_away_is_left_alone_for_a_moment(place: Place) -> None:
+    place.provider.is_away = True
+    assert place.here.stranger.get("/api/oidc/login").status == 503
+    place.provider.is_away = False
+    assert place.here.stranger.get("/api/oidc/login").status == 503
+    assert place.provider.asked == []
+    place.here.clock.advance(oidc.LEFT_ALONE)
+    place.begin()
 
 
 def test_a_provider_that_is_away_or_calls_itself_otherwise_is_told(tmp_path: Path) -> None:

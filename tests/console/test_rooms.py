@@ -2,6 +2,7 @@
 
 import pytest
 
+from shardwright.console.roles import Role
 from shardwright.ops import browsing
 from shardwright.registry import Create
 from tests.ops.bureau import FULL, JAVA, PY
@@ -49,6 +50,13 @@ def test_what_stands_elsewhere_is_for_those_who_may_see_all_registries(desk: Cou
         == "forbidden"
     )
     assert desk.operator.post(f"masters/{ACCOUNT}/resign?root=/prod-masters", {}, 403)["kind"] == "forbidden"
+    desk.bureau.land(
+        Create(f"/prod-masters/services/{ACCOUNT}", "host:1"),
+        Create(f"/prod-masters/candidates/{ACCOUNT}/host:1"),
+        Create(f"/prod-masters/candidates/{ACCOUNT}/host:2"),
+    )
+    told = desk.admin.post(f"masters/{ACCOUNT}/designate?root=/prod-masters", {"address": "host:2"})
+    assert told["target"] == f"/prod-masters/{ACCOUNT}"
     assert desk.viewer.get("slices?name=/prod/payroll", 404)["kind"] == "unknown"
 
 
@@ -85,13 +93,13 @@ def test_nodes_are_shown_with_secrets_masked(any_desk: Counter) -> None:
     assert (member["ephemeral"], bool(member["owner"]), member["total"]) == (True, True, 0)
 
 
-def test_what_is_beside_the_namespace_is_for_admins(desk: Counter) -> None:
+def test_what_is_beside_the_namespace_is_for_admins_of_all_registries(desk: Counter) -> None:
     desk.bureau.of()
     desk.bureau.land(Create("/others/secret-place", "x"), Create("/prodigy", "y"))
     assert "others" not in desk.viewer.get("tree?path=/")["children"]
     for path in ("/others", "/others/secret-place", "/prodigy"):
         assert desk.viewer.get(f"tree?path={path}", 404)["kind"] == "unknown"
-        assert desk.author.get(f"tree?path={path}", 404)["kind"] == "unknown"
+        assert desk.as_a(Role.ADMIN).get(f"tree?path={path}", 404)["kind"] == "unknown"
         assert desk.admin.get(f"tree?path={path}")["path"] == path
     assert {"others", "prodigy"} <= set(desk.admin.get("tree?path=/")["children"])
 

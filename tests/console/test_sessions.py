@@ -106,41 +106,93 @@ def test_one_user_cannot_push_the_others_out(sessions: Sessions, monkeypatch: py
 
 # Lock-out
 
+HERE, THERE = locks.PATIENCE["here"], locks.PATIENCE["place"]
+
 
 def test_the_first_few_failures_cost_nothing_and_then_each_wait_is_longer(clock: HandClock) -> None:
     lockout, waits = Lockout(clock), list[int]()
     for _ in range(20):
-        lockout.failed("ann", f"address {len(waits)}")
-        waits.append(lockout.wait("ann", "another"))
+        lockout.failed("ann", "there")
+        waits.append(lockout.wait("ann", "there"))
         clock.advance(waits[-1])
-        assert lockout.wait("ann", "another") == 0
+        assert lockout.wait("ann", "there") == 0
     assert waits[:3] == [0, 0, 0]
     assert waits[3:9] == [1, 2, 4, 8, 16, 32]
-    assert waits[-1] == locks.LONGEST
+    assert waits[-1] == HERE.longest
 
 
-def test_it_counts_for_the_user_from_anywhere_and_for_the_address_whomever_it_names(clock: HandClock) -> None:
+def test_a_place_has_to_wait_whomever_it_names_and_other_places_do_not(clock: HandClock) -> None:
     lockout = Lockout(clock)
-    for _ in range(4):
+    for _ in range(HERE.free):
         lockout.failed("ann", "there")
-    assert lockout.wait("ann", "elsewhere")
+    assert lockout.wait("ann", "there")
+    assert not lockout.wait("ann", "elsewhere")
     assert not lockout.wait("bob", "there")
-    for number in range(16):
+    for number in range(THERE.free - HERE.free):
         lockout.failed(f"user{number}", "there")
     assert lockout.wait("somebody", "there")
     assert not lockout.wait("somebody", "elsewhere")
 
 
-def test_who_signs_in_is_forgiven_but_not_the_address(clock: HandClock) -> None:
+def test_a_user_whom_many_places_guess_at_is_guessed_at_slowly(clock: HandClock) -> None:
+    lockout, waits = Lockout(clock), list[int]()
+    for number in range(40):
+        lockout.failed("ann", f"place {number}")
+        waits.append(lockout.wait("ann", "yet another"))
+    limit = locks.PATIENCE["user"]
+    assert not any(waits[: limit.free - 1])
+    assert max(waits) == waits[-1] == limit.longest
+
+
+def test_strangers_cannot_keep_out_who_comes_from_where_they_have_signed_in_before(clock: HandClock) -> None:
     lockout = Lockout(clock)
-    for _ in range(20):
+    lockout.succeeded("ann", "home")
+    for number in range(1000):
+        lockout.failed("ann", f"place {number}")
+    assert lockout.wait("ann", "yet another")
+    assert not lockout.wait("ann", "home")
+    for _ in range(HERE.free):
+        lockout.failed("ann", "home")
+    assert lockout.wait("ann", "home")
+
+
+def test_who_signs_in_is_forgiven_but_not_the_place(clock: HandClock) -> None:
+    lockout = Lockout(clock)
+    for _ in range(THERE.free):
         lockout.failed("ann", "there")
-    clock.advance(locks.LONGEST)
-    lockout.succeeded("ann")
-    assert not lockout.is_locked("ann")
+    clock.advance(HERE.longest)
+    lockout.succeeded("ann", "there")
+    assert lockout.locked() == frozenset()
     lockout.failed("ann", "there")
-    assert not lockout.is_locked("ann")
+    assert lockout.locked() == frozenset()
     assert lockout.wait("bob", "there") == 2
+
+
+def test_another_password_lets_a_user_in_at_once(clock: HandClock) -> None:
+    lockout = Lockout(clock)
+    for number in range(40):
+        lockout.failed("ann", "there" if number % 2 else f"place {number}")
+        lockout.failed("bob", "yonder")
+    assert lockout.locked() == {"ann", "bob"}
+    lockout.forgive("ann")
+    assert lockout.locked() == {"bob"}
+    assert not lockout.wait("ann", "elsewhere")
+    assert lockout.wait("ann", "yonder"), "the place has failed all the same"
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:bbbb::2", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("somewhere", "somewhere"),
+    ],
+)
+def test_a_whole_network_of_ipv6_is_one_place(address: str, place: str) -> None:
+    assert locks.place_of(address) == place
 
 
 def test_failures_are_forgotten_after_an_hour(clock: HandClock) -> None:
@@ -157,4 +209,6 @@ def test_what_is_remembered_is_bounded(clock: HandClock, monkeypatch: pytest.Mon
     lockout = Lockout(clock)
     for number in range(1000):
         lockout.failed(f"user{number}", f"address {number}")
-    assert len(vars(lockout)["_failed"]) == 50
+        lockout.succeeded(f"user{number}", f"address {number}")
+    assert len(vars(lockout)["_failed"]) <= 50
+    assert len(vars(lockout)["_at_home"]) == 50

@@ -1,5 +1,7 @@
 """What strangers put into names, parameters, descriptions and logs comes back as data; secrets do not."""
 
+from urllib.parse import quote
+
 import pytest
 
 from shardwright.history.events import Logged
@@ -28,7 +30,7 @@ def test_texts_of_strangers_come_back_as_data(desk: Counter, attack: str) -> Non
     found = desk.seen(lambda answer: answer["total"] == 1)
     assert found["jobs"][0]["description"] == attack
     assert desk.viewer.get("jobs/j")["config"]["parameter"] == attack
-    assert desk.viewer.get("jobs?search=%3Cscript%3E")["total"] in (0, 1)
+    assert desk.viewer.get(f"jobs?search={quote(attack, safe='')}")["total"] == 1
     desk.store.write(
         [Entry(a_key(job="j"), T, (Attempt("a1", ME, began=T, ended=T, outcome="failed", failure=attack),))]
     )
@@ -42,8 +44,6 @@ def test_texts_of_strangers_come_back_as_data(desk: Counter, attack: str) -> Non
     "attack", ["<script>alert(1)<script>", '"><img src=x onerror=alert(1)>', "..%2f", "%00"]
 )
 def test_a_name_that_nobody_has_is_repeated_as_data_at_most(desk: Counter, attack: str) -> None:
-    from urllib.parse import quote
-
     for path in (f"jobs/{quote(attack, safe='')}", f"servers/{quote(attack, safe='')}"):
         assert desk.viewer.get(path, 404)["kind"] == "unknown"
 
@@ -68,8 +68,11 @@ def test_a_secret_is_in_no_answer(desk: Counter) -> None:
         item_parameters={0: f"password:{SECRET}"},
     )
     desk.seen(lambda answer: answer["total"] == 1)
-    desk.author.patch("jobs/j/config", {"changes": {"props": {"http.password": f"{SECRET}2"}}})
-    desk.author.post("jobs/j/config/diff", {"changes": {"parameter": f"token={SECRET}3"}})
+    changed = desk.author.patch("jobs/j/config", {"changes": {"props": {"http.password": f"{SECRET}2"}}})
+    assert SECRET not in str(changed)
+    difference = desk.author.post("jobs/j/config/diff", {"changes": {"parameter": f"token={SECRET}3"}})
+    assert "parameter" in str(difference)
+    assert SECRET not in str(difference)
     admin, namespace = desk.admin, desk.bureau.registry.namespace
     for path in (
         *(

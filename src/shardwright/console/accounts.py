@@ -33,6 +33,10 @@ MOST_ACCOUNTS = 10_000
 
 #: What scrypt costs: about 32 MiB and a tenth of a second.
 COST = {"n": 2**15, "r": 8, "p": 1}
+
+#: How many passwords are compared at a time, and for how many seconds others wait for that.
+AT_ONCE, IN_LINE = 4, 5.0
+
 _MEMORY = 64 * 1024 * 1024
 _FORMAT = 1
 _LARGEST = 16 * 1024 * 1024
@@ -49,6 +53,10 @@ class AccountError(ShardwrightError, ValueError):
 
 class UnknownAccount(AccountError):
     """There is none of that name."""
+
+
+class TooMany(ShardwrightError):
+    """More want to sign in than can be served now."""
 
 
 class AccountsFileError(ShardwrightError):
@@ -84,6 +92,7 @@ class Accounts:
         self._lock = threading.Lock()
         self._seen: tuple[int, int, int] | None = None
         self._known: dict[str, Account] = {}
+        self._hashing = threading.BoundedSemaphore(AT_ONCE)
         self._nobody = hashed(secrets.token_urlsafe(32))
 
     # -- questions ----------------------------------------------------------------------------------
@@ -100,7 +109,12 @@ class Accounts:
     def verified(self, name: str, password: str) -> Account | None:
         """The account, if that is its password. A wrong user takes as long as a wrong password."""
         account = self.find(name)
-        is_right = matches(password, account.password if account else self._nobody)
+        if not self._hashing.acquire(timeout=IN_LINE):
+            raise TooMany("too many sign in at the moment: try again in a moment")
+        try:
+            is_right = matches(password, account.password if account else self._nobody)
+        finally:
+            self._hashing.release()
         return account if is_right else None
 
     # -- changes ------------------------------------------------------------------------------------
@@ -167,12 +181,14 @@ class Accounts:
 
     def _change(self, act: Callable[[dict[str, Account]], Answer]) -> Answer:
         """Change what is known and write it, while nobody else does."""
-        with self._lock, _alone(self.file):
-            known = dict(self._current())
+        # Not under the lock that readers need: another process may take its time.
+        with _alone(self.file):
+            known = dict(self._read())
             answer = act(known)
             _write(self.file, known)
-            self._seen = None
-            self._current()
+            with self._lock:
+                self._seen = None
+                self._current()
             return answer
 
     def _read(self) -> Mapping[str, Account]:

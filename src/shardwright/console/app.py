@@ -10,7 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from . import entry, people, refusals, routing, troubles
-from .accounts import AccountError, AccountsFileError, UnknownAccount
+from .accounts import AccountError, AccountsFileError, TooMany, UnknownAccount
 from .desk import Desk
 from .gate import Gate
 from .guard import Front, Guard, with_headers
@@ -139,10 +139,14 @@ def _install_troubles(api: FastAPI) -> None:
         return kind(str(error)).answer()
 
     def no_accounts(request: Request, error: Exception) -> JSONResponse:
-        log.error("%s", error)
-        return Refusal(503, "unreachable", str(error)).answer()
+        assert isinstance(error, AccountsFileError)
+        return refusals.no_accounts(error).answer()
+
+    def too_many(request: Request, error: Exception) -> JSONResponse:
+        return Refusal(503, "busy", str(error), headers={"Retry-After": "5"}).answer()
 
     api.add_exception_handler(Refusal, refuse)
     api.add_exception_handler(HTTPException, refuse_plainly)
     api.add_exception_handler(AccountError, refuse_account)
     api.add_exception_handler(AccountsFileError, no_accounts)
+    api.add_exception_handler(TooMany, too_many)

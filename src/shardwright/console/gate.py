@@ -12,7 +12,7 @@ from ..clock import Clock, SystemClock
 from ..ops import audit
 from ..ops.audit import Action, Audit
 from . import refusals
-from .accounts import Account, AccountError, Accounts
+from .accounts import Account, AccountError, Accounts, AccountsFileError
 from .lockout import Lockout
 from .refusals import Refusal
 from .roles import Roles
@@ -20,6 +20,11 @@ from .routing import Visitor
 from .sessions import Session, Sessions
 
 log = logging.getLogger("shardwright.console")
+
+#: What the audit is told of people and accounts, which is not for everybody to read.
+ABOUT_PEOPLE = frozenset(
+    {"login", "logout", "password", "add user", "change user", "remove user", "end session", "call"}
+)
 
 #: How long a name may be that somebody claims to be called, in the audit and in lock-out.
 LONGEST_NAME = 100
@@ -73,7 +78,7 @@ class Gate:
             known = user if self.accounts.find(user) is not None else "an unknown user"
             self.audit(known, "login", address, "refused: wrong user or password")
             raise refusals.not_signed_in("the user or the password is wrong")
-        self.lockout.succeeded(user)
+        self.lockout.succeeded(user, address)
         return self._begin(account, address)
 
     def sign_in_first(self, token: str, address: str) -> Entry:
@@ -87,7 +92,12 @@ class Gate:
         return Entry(*self.sessions.begin("", stamp="", address=address, first=True))
 
     def vouched(self, user: str, roles: Roles, address: str) -> Entry:
-        """Somebody for whom the provider has vouched."""
+        """Somebody for whom the provider has vouched. Not one with the name of an account: what either does
+        would be told of both."""
+        if self.accounts.find(user) is not None:
+            raise refusals.forbidden(
+                f"there is an account {user!r} here: sign in with its password, or have it removed"
+            )
         self.audit(user, "login", address, audit.DONE, "by OpenID Connect")
         return Entry(*self.sessions.begin(user, stamp="", address=address, roles=roles))
 
@@ -128,7 +138,11 @@ class Gate:
         if self._closed:
             return False
         session = self.sessions.find(key)
-        return session is not None and self._roles(session) is not None
+        try:
+            return session is not None and self._roles(session) is not None
+        except AccountsFileError as error:  # who may come in cannot be told, so nobody may
+            log.error("%s", error)
+            return False
 
     def _roles(self, session: Session) -> Roles | None:
         """What its user may do now; None where the session is over, because the account is another."""
@@ -158,6 +172,8 @@ class Gate:
         def act() -> Account:
             account = self.accounts.update(name, password, roles)
             self.sessions.end_all_of(name)
+            if password is not None:
+                self.lockout.forgive(name)
             return account
 
         return self._changed(visitor, "change user", name, ", ".join(told), act)
@@ -208,6 +224,7 @@ class Gate:
 
     def audit(self, who: str, what: str, target: str, outcome: str, detail: str = "") -> None:
         """Note it. An audit that cannot be written hinders nobody from signing in or out, and is told."""
+        assert what in ABOUT_PEOPLE, what
         somebody = f"{_printable(who) or 'nobody'} (console)"
         action = Action(self.clock.wall(), somebody, what, _printable(target), _printable(detail), outcome)
         try:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from . import refusals
+from .accounts import AccountsFileError
 from .gate import Gate
 from .refusals import Refusal
 from .sessions import Session
@@ -89,14 +90,17 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         address = self._front.address(scope)
-        session = self._session(scope)
         state = scope.setdefault("state", {})
-        state["address"] = address
-        state["session"] = session
-        state["caller"] = self._gate.caller(session, address) if session else None
         try:
+            session = self._session(scope)
+            state["address"] = address
+            state["session"] = session
+            state["caller"] = self._gate.caller(session, address) if session else None
             self._check_origin(scope, session)
             receive = await _bounded(scope, receive)
+        except AccountsFileError as error:
+            await refusals.no_accounts(error).answer()(scope, receive, send)
+            return
         except Refusal as refusal:
             await refusal.answer()(scope, receive, send)
             return

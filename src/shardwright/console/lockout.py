@@ -1,26 +1,52 @@
 """Lock-out: whoever fails to sign in has to wait, longer each time. Nobody is kept waiting in a thread.
 
-It counts for a user, wherever the tries come from, and for an address, whomever they name. The first few
-tries of a user cost nothing, as people mistype. What is remembered is bounded, and is forgotten with time.
+    somebody from somewhere   a user named from one place: few tries are free, as people mistype; then up to
+                              a quarter of an hour
+    somewhere                 all that comes from one place, whomever it names
+    somebody                  all that names one user, wherever it comes from: half a minute at most, as
+                              otherwise strangers could keep a user out by naming them; and from a place
+                              where that user has signed in before it does not count at all
+
+What is remembered is bounded, and is forgotten with time. A place is an address; of IPv6 it is the network of
+64 bits, as whoever has one has all of it.
 """
 
+import ipaddress
 import math
 import threading
 from dataclasses import dataclass
+from typing import Literal
 
 from ..clock import Clock
 
-#: How many tries may fail before the next has to wait: of a user, and from an address.
-FREE = {"user": 4, "address": 20}
+Kind = Literal["here", "place", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How many tries may fail before the next has to wait, and for how many seconds at most."""
+
+    free: int
+    longest: float
+
+
+PATIENCE: dict[Kind, Patience] = {
+    "here": Patience(4, 900.0),
+    "place": Patience(20, 900.0),
+    "user": Patience(20, 30.0),
+}
 
 #: The first wait in seconds; each further failure doubles it, up to the longest.
-SHORTEST, LONGEST = 1.0, 900.0
+SHORTEST = 1.0
 
 #: After how many seconds without a failure all is forgotten.
 FORGOTTEN = 3600.0
 
-#: How many users and addresses are remembered.
+#: How many failures are remembered, and how many places where a user has signed in.
 MOST = 10_000
+
+#: What is counted: of which kind, whose name, from where.
+Mark = tuple[Kind, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,44 +62,77 @@ class Lockout:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._failed: dict[tuple[str, str], _Failures] = {}
+        self._failed: dict[Mark, _Failures] = {}
+        self._at_home: dict[tuple[str, str], None] = {}
 
     def wait(self, user: str, address: str) -> int:
         """For how many whole seconds this user from there has to wait; 0 if not."""
+        place = place_of(address)
         with self._lock:
             boot = self._clock.boot()
-            held = [self._failed[each] for each in _marks(user, address) if each in self._failed]
+            held = [self._failed[each] for each in self._marks(user, place) if each in self._failed]
             return max((math.ceil(each.until - boot) for each in held if each.until > boot), default=0)
 
-    def is_locked(self, user: str) -> bool:
+    def locked(self) -> frozenset[str]:
+        """The users as whom somebody has to wait, from one place or from all."""
         with self._lock:
-            held = self._failed.get(("user", user))
-            return held is not None and held.until > self._clock.boot()
+            boot = self._clock.boot()
+            held = self._failed.items()
+            return frozenset(user for (kind, user, _), each in held if kind != "place" and each.until > boot)
 
     def failed(self, user: str, address: str) -> None:
         """A try has failed."""
+        place = place_of(address)
         with self._lock:
             boot = self._clock.boot()
-            for mark in _marks(user, address):
+            for mark in self._marks(user, place):
                 before = self._failed.pop(mark, None)
                 if before is not None and boot - before.latest >= FORGOTTEN:
                     before = None
                 count = 1 if before is None else before.count + 1
-                over = count - FREE[mark[0]]
-                pause = min(SHORTEST * 2.0 ** min(over, 30), LONGEST) if over >= 0 else 0.0
-                self._make_room()
+                patience = PATIENCE[mark[0]]
+                over = count - patience.free
+                pause = min(SHORTEST * 2.0 ** min(over, 30), patience.longest) if over >= 0 else 0.0
+                _make_room(self._failed)
                 self._failed[mark] = _Failures(count, boot, boot + pause)
 
-    def succeeded(self, user: str) -> None:
-        """A user has signed in, whose failures are forgotten; those of the address are not, which may have
-        tried for others."""
+    def succeeded(self, user: str, address: str) -> None:
+        """A user has signed in there, whose failures there are forgotten; those of the place are not, from
+        which others may have been tried for."""
+        place = place_of(address)
         with self._lock:
-            self._failed.pop(("user", user), None)
+            self._failed.pop(("here", user, place), None)
+            self._at_home.pop((user, place), None)
+            _make_room(self._at_home)
+            self._at_home[user, place] = None
 
-    def _make_room(self) -> None:
-        while len(self._failed) >= MOST:  # the one that failed longest ago comes first
-            del self._failed[next(iter(self._failed))]
+    def forgive(self, user: str) -> None:
+        """Somebody who keeps the accounts has given this user another password: what failed with the old one
+        is forgotten, and so is where they were at home with it."""
+        with self._lock:
+            for mark in [each for each in self._failed if each[0] != "place" and each[1] == user]:
+                del self._failed[mark]
+            for home in [each for each in self._at_home if each[0] == user]:
+                del self._at_home[home]
+
+    def _marks(self, user: str, place: str) -> list[Mark]:
+        marks: list[Mark] = [("here", user, place), ("place", "", place)]
+        return marks if (user, place) in self._at_home else [*marks, ("user", user, "")]
 
 
-def _marks(user: str, address: str) -> list[tuple[str, str]]:
-    return [("user", user), ("address", address)]
+def place_of(address: str) -> str:
+    """Where an address is: itself, or the network of an IPv6 one."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:  # a proxy may say anything
+        return address
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return str(found.ipv4_mapped)
+        return str(ipaddress.ip_network((found, 64), strict=False))
+    return str(found)
+
+
+def _make_room(remembered: "dict[Mark, _Failures] | dict[tuple[str, str], None]") -> None:
+    while len(remembered) >= MOST:  # the one that was noted longest ago comes first
+        del remembered[next(iter(remembered))]  # type: ignore[arg-type]

@@ -3,6 +3,9 @@
 The provider, and what its claims are worth here, stand in shardwright.toml only. What it says of somebody is
 believed if it is signed by one of its keys, is meant for us and for this sign-in, and is not over. Roles come
 from a claim each time; there is no account here for whoever comes in like this.
+
+A sign-in that is under way is kept by the browser that began it, sealed, and not here: strangers can begin as
+many as they like, and push nobody's out.
 """
 
 import base64
@@ -10,10 +13,11 @@ import hashlib
 import hmac
 import html
 import json
+import logging
 import secrets
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode, urlsplit
 
@@ -37,15 +41,20 @@ from .routing import PREFIX, PUBLIC, Routes
 from .sessions import LONGEST
 from .settings import SaidOidc
 
+log = logging.getLogger("shardwright.console")
+
 COOKIE = "shardwright-oidc"
 CALLBACK = "/oidc/callback"
 
-#: For how many seconds a sign-in may be under way, and how many of them at a time.
+#: For how many seconds a sign-in may be under way, and how many that have ended are remembered.
 PATIENCE = 600.0
-MOST = 1000
+MOST = 10_000
 
 #: For how many seconds the provider's answers are waited for, how large they may be, how long they are kept.
 WITHIN, LARGEST, KEPT = 10.0, 1024 * 1024, 3600.0
+
+#: How many ask the provider at a time, and for how many seconds it is left alone when it does not answer.
+AT_ONCE, LEFT_ALONE = 4, 5.0
 
 #: How far its clock may be from ours, in seconds.
 LEEWAY = 60
@@ -58,6 +67,7 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 class Begun:
     """A sign-in that is under way."""
 
+    state: str
     nonce: str
     verifier: str
     back: str
@@ -74,7 +84,10 @@ class Provider:
         self._granted = settings.checked_roles(said)
         self._http = urllib3.PoolManager(retries=False, timeout=WITHIN)
         self._lock = threading.Lock()
-        self._begun: dict[str, Begun] = {}
+        self._seal = secrets.token_bytes(32)
+        self._ended: dict[str, float] = {}
+        self._asking = threading.BoundedSemaphore(AT_ONCE)
+        self._away_until = 0.0
         self._kept: dict[str, tuple[float, Any]] = {}
         _check_issuer(said.issuer)
         if said.client_secret is not None and not references.has_any(said.client_secret):
@@ -84,11 +97,8 @@ class Provider:
             )
 
     def begin(self, back: str) -> tuple[str, str]:
-        """A new sign-in: its state, and where the browser is to go."""
+        """A new sign-in: as the browser is to keep it, and where the browser is to go."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        with self._lock:
-            self._make_room()
-            self._begun[_hashed(state)] = Begun(nonce, verifier, back, self._clock.boot())
         asked = {
             "response_type": "code",
             "client_id": self.said.client_id,
@@ -100,15 +110,27 @@ class Provider:
             "code_challenge_method": "S256",
         }
         where = self._endpoint("authorization_endpoint")
-        return state, f"{where}{'&' if '?' in where else '?'}{urlencode(asked)}"
+        kept = self._sealed(Begun(state, nonce, verifier, back, self._clock.boot()))
+        return kept, f"{where}{'&' if '?' in where else '?'}{urlencode(asked)}"
 
-    def end(self, state: str, code: str) -> tuple[str, Roles]:
-        """Who it is, and what they may do. A state is good for once."""
+    def resumed(self, kept: str, state: str) -> Begun:
+        """The sign-in that this browser began: another could be made to come in as somebody else. It is good
+        for once, and for a while."""
+        begun = self._opened(kept)
+        if begun is None or not state or not hmac.compare_digest(begun.state.encode(), state.encode()):
+            raise refusals.not_signed_in("this sign-in was not begun in this browser: begin it anew")
+        boot = self._clock.boot()
         with self._lock:
-            begun = self._begun.pop(_hashed(state), None)
-        if begun is None or self._clock.boot() - begun.began >= PATIENCE:
-            raise refusals.not_signed_in("this sign-in is over: begin it anew")
-        claims = self._claims(self._token(code, begun))
+            if boot - begun.began >= PATIENCE or begun.state in self._ended:
+                raise refusals.not_signed_in("this sign-in is over: begin it anew")
+            while self._ended and (len(self._ended) >= MOST or self._is_past(boot)):
+                del self._ended[next(iter(self._ended))]
+            self._ended[begun.state] = boot
+        return begun
+
+    def vouched(self, token: str, begun: Begun) -> tuple[str, Roles]:
+        """Who it is, by an ID token, and what they may do."""
+        claims = self._claims(token)
         if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), begun.nonce.encode()):
             raise refusals.not_signed_in("what the provider says is not about this sign-in")
         user = claims.get(self.said.user_claim)
@@ -116,7 +138,10 @@ class Provider:
             check_name(user if isinstance(user, str) else "")
         except AccountError as error:
             raise refusals.forbidden(f"the claim {self.said.user_claim}: {error}") from None
-        return str(user), self.roles(claims)
+        roles = self.roles(claims)
+        if not roles:
+            raise refusals.forbidden(f"{user} has no role here: ask whoever keeps shardwright.toml")
+        return str(user), roles
 
     def roles(self, claims: Mapping[str, Any]) -> Roles:
         """What the claim is worth here: of several groups the highest role in each registry."""
@@ -129,9 +154,7 @@ class Provider:
                     found[at] = role
         return found
 
-    # -- what the provider says ---------------------------------------------------------------------
-
-    def _token(self, code: str, begun: Begun) -> str:
+    def token(self, code: str, begun: Begun) -> str:
         """The ID token for a code."""
         asked = {
             "grant_type": "authorization_code",
@@ -150,6 +173,8 @@ class Provider:
         if not isinstance(token, str):
             raise refusals.not_signed_in("the provider has given no ID token")
         return token
+
+    # -- what the provider says ---------------------------------------------------------------------
 
     def _claims(self, token: str) -> dict[str, Any]:
         """What an ID token says, if it is true, ours, and not over."""
@@ -207,6 +232,12 @@ class Provider:
         return document
 
     def _asked(self, method: str, url: str, body: str | None, headers: dict[str, str]) -> Any:
+        """What the provider answers. Few ask at a time, and for a moment nobody does if it is away: anybody
+        can begin a sign-in, and the threads that wait are those that serve everybody."""
+        if self._clock.boot() < self._away_until:
+            raise Refusal(503, "unreachable", "the provider does not answer")
+        if not self._asking.acquire(blocking=False):
+            raise Refusal(503, "busy", "too many sign in at the moment: try again in a moment")
         try:
             answer = self._http.request(
                 method, url, body=body, headers=headers, redirect=False, preload_content=False
@@ -216,7 +247,10 @@ class Provider:
             finally:
                 answer.release_conn()
         except urllib3.exceptions.HTTPError as error:
+            self._away_until = self._clock.boot() + LEFT_ALONE
             raise Refusal(503, "unreachable", "the provider does not answer") from error
+        finally:
+            self._asking.release()
         if answer.status == 400 and method == "POST":
             raise refusals.not_signed_in("the provider does not take this sign-in")
         if answer.status != 200 or len(said) > LARGEST:
@@ -229,12 +263,24 @@ class Provider:
             raise Refusal(503, "unreachable", "the provider answers with another JSON than it should")
         return document
 
-    def _make_room(self) -> None:
-        boot = self._clock.boot()
-        for state in [state for state, begun in self._begun.items() if boot - begun.began >= PATIENCE]:
-            del self._begun[state]
-        while len(self._begun) >= MOST:
-            del self._begun[next(iter(self._begun))]
+    # -- what the browser keeps ---------------------------------------------------------------------
+
+    def _sealed(self, begun: Begun) -> str:
+        said = base64.urlsafe_b64encode(json.dumps(asdict(begun)).encode()).decode()
+        return f"{said}.{self._mark(said)}"
+
+    def _opened(self, kept: str) -> Begun | None:
+        said, _, mark = kept.rpartition(".")
+        if not hmac.compare_digest(self._mark(said).encode(), mark.encode()):
+            return None
+        return Begun(**json.loads(base64.urlsafe_b64decode(said)))
+
+    def _mark(self, said: str) -> str:
+        return hmac.new(self._seal, said.encode(), "sha256").hexdigest()
+
+    def _is_past(self, boot: float) -> bool:
+        """Whether the sign-in that ended longest ago could not be tried again any more."""
+        return boot - next(iter(self._ended.values())) >= PATIENCE
 
 
 def routes_of(provider: Provider) -> Routes:
@@ -246,11 +292,11 @@ def routes_of(provider: Provider) -> Routes:
         """Send the browser to the provider."""
         back = f"{front.origin(request.scope)}{front.root_path}{PREFIX}{CALLBACK}"
         try:
-            state, where = provider.begin(back)
+            kept, where = provider.begin(back)
         except Refusal as refusal:
             return _page(refusal)
         answer = RedirectResponse(where, 303)
-        answer.headers["set-cookie"] = _cookie(state, front, request, lasts=PATIENCE)
+        answer.headers["set-cookie"] = _cookie(kept, front, request, lasts=PATIENCE)
         return answer
 
     @routes.get(CALLBACK, needs=PUBLIC, response_class=RedirectResponse)
@@ -264,16 +310,20 @@ def routes_of(provider: Provider) -> Routes:
         """Take somebody in who comes back from the provider."""
         address = request.scope["state"]["address"]
         try:
-            _check_browser(request, state)
             if not code:
                 raise refusals.not_signed_in("the provider has not let you in")
-            user, roles = provider.end(state, code)
-            if not roles:
-                raise refusals.forbidden(f"{user} has no role here: ask whoever keeps shardwright.toml")
+            begun = provider.resumed(_kept(request), state)
+            token = provider.token(code, begun)
+        except Refusal as refusal:
+            # Not to the audit, which anybody could fill so.
+            log.info("a sign-in by OpenID Connect from %s was refused: %s", address, refusal.sentence)
+            return _page(refusal)
+        try:
+            user, roles = provider.vouched(token, begun)
+            entry = gate.vouched(user, roles, address)
         except Refusal as refusal:
             gate.audit("", "login", address, f"refused: {refusal.sentence}", "by OpenID Connect")
             return _page(refusal)
-        entry = gate.vouched(user, roles, address)
         answer = RedirectResponse(f"{front.root_path}/", 303)
         answer.raw_headers += [
             (b"set-cookie", front.cookie(entry.opens, request.scope, lasts=LONGEST).encode()),
@@ -284,20 +334,17 @@ def routes_of(provider: Provider) -> Routes:
     return routes
 
 
-def _check_browser(request: Request, state: str) -> None:
-    """Whether it is the browser that began: another could be made to come in as somebody else."""
-    said = dict(
-        each.strip().partition("=")[::2] for each in headers_of(request.scope).get("cookie", "").split(";")
-    )
-    if not state or not hmac.compare_digest(said.get(COOKIE, "").encode(), state.encode()):
-        raise refusals.not_signed_in("this sign-in was not begun in this browser: begin it anew")
+def _kept(request: Request) -> str:
+    """What the browser has kept of the sign-in that it began."""
+    said = headers_of(request.scope).get("cookie", "").split(";")
+    return dict(each.strip().partition("=")[::2] for each in said).get(COOKIE, "")
 
 
-def _cookie(state: str, front: Front, request: Request, *, lasts: float) -> str:
+def _cookie(kept: str, front: Front, request: Request, *, lasts: float) -> str:
     # Lax: the browser comes back from another site, and would not bring a strict one.
     secure = "; Secure" if front.is_secure(request.scope) else ""
     path = f"{front.root_path}{PREFIX}/oidc"
-    return f"{COOKIE}={state}; Path={path}; Max-Age={lasts:.0f}; HttpOnly; SameSite=Lax{secure}"
+    return f"{COOKIE}={kept}; Path={path}; Max-Age={lasts:.0f}; HttpOnly; SameSite=Lax{secure}"
 
 
 def _page(refusal: Refusal) -> Response:
@@ -324,7 +371,3 @@ def _is_safe(url: str) -> bool:
 
 def _challenge(verifier: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-
-
-def _hashed(state: str) -> str:
-    return hashlib.sha256(state.encode(errors="replace")).hexdigest()

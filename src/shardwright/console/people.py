@@ -8,7 +8,6 @@ from pydantic import Field
 
 from .accounts import Account
 from .entry import Ended, TheGate
-from .gate import Gate
 from .models import Document, Wish
 from .roles import Role
 from .routing import Routes, Visit
@@ -64,17 +63,18 @@ class OpenSessions(Document):
 
 @routes.get("/users", needs=Role.ADMIN)
 def list_users(gate: TheGate) -> Users:
-    return Users(users=[shown(gate, account) for account in gate.accounts.all()])
+    locked = gate.lockout.locked()
+    return Users(users=[shown(account, locked) for account in gate.accounts.all()])
 
 
 @routes.post("/users", needs=Role.ADMIN, first=True)
 def add_user(visitor: Visit, gate: TheGate, wish: NewUser) -> User:
-    return shown(gate, gate.add(visitor, wish.name, wish.password, wish.roles))
+    return shown(gate.add(visitor, wish.name, wish.password, wish.roles), gate.lockout.locked())
 
 
 @routes.patch("/users/{name}", needs=Role.ADMIN)
 def change_user(visitor: Visit, gate: TheGate, name: UserName, wish: ChangedUser) -> User:
-    return shown(gate, gate.update(visitor, name, wish.password, wish.roles))
+    return shown(gate.update(visitor, name, wish.password, wish.roles), gate.lockout.locked())
 
 
 @routes.delete("/users/{name}", needs=Role.ADMIN)
@@ -106,10 +106,10 @@ def end_session(visitor: Visit, gate: TheGate, key: UserName) -> Ended:
     return Ended()
 
 
-def shown(gate: Gate, account: Account) -> User:
+def shown(account: Account, locked: frozenset[str]) -> User:
     return User(
         name=account.name,
         roles=dict(account.roles),
         created=account.created,
-        locked=gate.lockout.is_locked(account.name),
+        locked=account.name in locked,
     )

@@ -1,10 +1,13 @@
 """Refusals: what is not done for a visitor, as a status, a kind that programs tell apart, and a sentence."""
 
+import logging
 from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
+
+log = logging.getLogger("shardwright.console")
 
 Kind = Literal[
     "invalid", "unknown", "refused", "conflict", "forbidden", "login", "unreachable", "no history", "busy"
@@ -53,6 +56,12 @@ def unknown(sentence: str) -> Refusal:
 def no_such_registry(name: str) -> Refusal:
     """Said alike of one that is not there and of one that the visitor may not see."""
     return unknown(f"there is no registry {name!r} here")
+
+
+def no_accounts(error: Exception) -> Refusal:
+    """Who may come in cannot be told. Where the file is, and what is wrong with it, is for the log."""
+    log.error("%s", error)
+    return Refusal(503, "unreachable", "nobody can sign in at the moment: the console's log says why")
 
 
 def too_early(seconds: int) -> Refusal:

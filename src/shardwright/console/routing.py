@@ -65,6 +65,11 @@ class Visitor:
     """Whether the session still lasts; asking does not prolong it."""
 
     @property
+    def sees_all(self) -> bool:
+        """Whether nothing is kept from them, in whichever registry: an admin of all of them."""
+        return roles.everywhere(self.roles) is Role.ADMIN
+
+    @property
     def who(self) -> str:
         """As the audit names them."""
         return f"{self.name or 'nobody'} (console)"

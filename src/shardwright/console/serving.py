@@ -31,6 +31,9 @@ log = logging.getLogger("shardwright.console")
 #: Within how many seconds a call has to say what it wants, from its first byte or the connection's begin.
 HEAD_WITHIN = 15.0
 
+#: For how many seconds somebody may take none of what is sent to them.
+READ_WITHIN = 30.0
+
 #: For how many seconds calls may go on that are under way when the console is told to stop.
 ENDING = 3
 
@@ -109,10 +112,11 @@ class _Server(uvicorn.Server):
 
 
 class Prompt(H11Protocol):
-    """A connection on which somebody has to say what they want within a while: uvicorn itself would wait for
-    ever, and keep the connection."""
+    """A connection on which somebody has to say what they want within a while, and to take what they are
+    sent: uvicorn itself would wait for ever, and keep the connection."""
 
     _slow: asyncio.TimerHandle | None = None
+    _full: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -125,8 +129,18 @@ class Prompt(H11Protocol):
         elif self._slow is None:
             self._wait()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        # Not closed but broken off: a closing transport would go on to wait until all is taken.
+        self._full = asyncio.get_running_loop().call_later(READ_WITHIN, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_pressing()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._stop_pressing()
         super().connection_lost(exc)
 
     def _is_asked(self) -> bool:
@@ -141,6 +155,11 @@ class Prompt(H11Protocol):
             self._slow.cancel()
             self._slow = None
 
+    def _stop_pressing(self) -> None:
+        if self._full is not None:
+            self._full.cancel()
+            self._full = None
+
     def _give_up(self) -> None:
         self._slow = None
         if not self._is_asked():
@@ -149,11 +168,11 @@ class Prompt(H11Protocol):
 
 def teller(desk: Desk, places: tuple[Place, ...]) -> Audit:
     """Tell the log, and every history there is: who comes in matters to each registry."""
-    rooms = {place.history: place.name for place in places if place.history is not None}
+    rooms = [place.name for place in places if place.history is not None]
 
     def tell(action: Action) -> None:
         audit.to_log(action)
-        for name in rooms.values():
+        for name in rooms:
             try:
                 with desk.room(name).history() as store:
                     audit.note(store, action)

@@ -93,6 +93,9 @@ class Settings:
     oidc: SaidOidc | None = None
     version: str = "0"
 
+    def __post_init__(self) -> None:
+        _check_histories(self.places)
+
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach it."""
@@ -130,6 +133,21 @@ def named(given: tuple[str, ...], what: str) -> dict[str, str]:
             raise ConfigError(f"the {what} {name!r} is given twice")
         found[name] = address
     return found
+
+
+def _check_histories(places: tuple[Place, ...]) -> None:
+    """A history says of which job something is, and not of which registry: one that two share would show the
+    jobs of each to those of the other."""
+    first: dict[str, str] = {}
+    for place in places:
+        if place.history is None:
+            continue
+        other = first.setdefault(str(place.history), place.name)
+        if other != place.name:
+            raise ConfigError(
+                f"the registries {other!r} and {place.name!r} have one and the same history: give each its "
+                "own, as it does not say of which of them a job is"
+            )
 
 
 def _check_names(names: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Questions to a history: what became of fires, how many came to what, what a run wrote to the log."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 
@@ -149,10 +150,13 @@ def audit(
     job: str | None = None,
     begin: datetime | None = None,
     end: datetime | None = None,
+    without: Collection[str] = (),
     limit: int = 100,
 ) -> list[Note]:
-    """What was asked for, all of it or what was about a job, the latest first."""
+    """What was asked for, all of it or what was about a job, the latest first; without some kinds of it."""
     where = [_about(job)] if job is not None else []
+    if without:
+        where.append(AUDIT.c.what.not_in(without))
     if begin is not None:
         where.append(AUDIT.c.at >= begin)
     if end is not None:

@@ -44,7 +44,9 @@ def look(registry: Registry, path: str, *, everything: bool = False) -> Seen:
         raise NotValid(str(error)) from None
     whole = everything or _is_ours(registry, path)
     if not whole and path != "/" and not _leads(registry, path):
-        raise NotThere(f"{path} is not of {registry.namespace}: what is beside it is shown to admins")
+        raise NotThere(
+            f"{path} is not of {registry.namespace}: what is beside it is shown to admins of all registries"
+        )
     found = looking.node(registry, path)
     if found is None:
         raise NotThere(f"there is no node {path} in the registry")

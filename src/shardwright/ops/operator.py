@@ -156,7 +156,7 @@ class Operator:
             masters.designate(self.registry, service, address, root=root)
             return Plan(changed=(_designated(service, address),))
 
-        return self._change("designate", service, make)
+        return self._change("designate", _mastery(service, root), make)
 
     def resign(self, service: str, *, root: str = candidacy.ROOT) -> Done:
         """Have the master of `<service>:<version>` step down for another candidate."""
@@ -165,7 +165,7 @@ class Operator:
             heir = masters.resign(self.registry, service, root=root)
             return Plan(changed=(_designated(service, heir),))
 
-        return self._change("resign", service, make)
+        return self._change("resign", _mastery(service, root), make)
 
     # -- mending ------------------------------------------------------------------------------------
 
@@ -289,6 +289,11 @@ def _named(job: str | None, what: str) -> str:
 
 def _designated(service: str, address: str) -> str:
     return f"{address} was designated as the master of {service}"
+
+
+def _mastery(service: str, root: str) -> str:
+    """A service as a change of its master names it: with where it stands, if that is not the usual place."""
+    return service if root == candidacy.ROOT else f"{root}/{service}"
 
 
 def _target(job: str | None, **others: str | int | None) -> str:

@@ -7,7 +7,7 @@ from fastapi import Path, Query
 from ...errors import NotThere
 from ...ops import masters, slices
 from ...recipes.candidacy import ROOT
-from .. import refusals, roles
+from .. import refusals
 from ..models import Designation, Done, Mastery, Services, SliceNames, Slices
 from ..roles import Role
 from ..routing import Routes, Visit, Visitor
@@ -53,7 +53,7 @@ def show_slices(
     """Who has which slice of a dynamic sharding."""
     with here.registry() as registry:
         inside = name.startswith(f"{registry.namespace}/") or name.strip("/") in slices.names(registry)
-        if not inside and not _sees_all(visitor):
+        if not inside and not visitor.sees_all:
             raise NotThere(f"there is no dynamic sharding {name!r} at the top of the registry")
         return shown(Slices, slices.show(registry, name))
 
@@ -67,10 +67,5 @@ def list_slices(here: Here) -> SliceNames:
 
 def _check_root(visitor: Visitor, root: str) -> None:
     """What stands elsewhere may belong to another registry, in which the visitor has no role."""
-    if root != ROOT and not _sees_all(visitor):
+    if root != ROOT and not visitor.sees_all:
         raise refusals.forbidden(f"only {ROOT} is shown here: who is admin of all registries may name others")
-
-
-def _sees_all(visitor: Visitor) -> bool:
-    held = roles.everywhere(visitor.roles)
-    return held is not None and held.allows(Role.ADMIN)
