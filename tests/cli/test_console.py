@@ -150,6 +150,22 @@ def test_several_registries_are_shown_each_by_its_name(folder: Path, registry: s
         ]
 
 
+def test_a_history_that_two_registries_have_by_chance_is_not_shown_and_that_is_said(
+    folder: Path, registry: str
+) -> None:
+    add_ann(folder)
+    other, history = f"sqlite://{folder}/other.db", beside(folder / "other.db")
+    open_store(history).close()
+    both = ["--registry", f"one={registry}", "--registry", f"two={other}"]
+    with Served(folder, *both) as console:
+        assert console.child.lines[0].startswith("Note: one, two: no history is shown, as another")
+        session = console.sign_in(user="ann", password=PASSWORD).json()
+        assert [each["history"] for each in session["registries"]] == [False, False]
+    with Served(folder, *both, "--history", f"two=sqlite:///{history}") as console:
+        session = console.sign_in(user="ann", password=PASSWORD).json()
+        assert [each["history"] for each in session["registries"]] == [False, True]
+
+
 def test_the_file_may_say_all_of_it(folder: Path, registry: str) -> None:
     add_ann(folder)
     (folder / "shardwright.toml").write_text(

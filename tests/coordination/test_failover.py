@@ -88,6 +88,37 @@ def test_a_takers_death_before_it_started_puts_the_shard_up_again() -> None:
     )
 
 
+def test_a_mark_is_put_up_that_java_left_over_what_it_had_taken_when_it_lost_its_session() -> None:
+    """It came back at once, so nobody saw it gone; the marks of what it owns it takes away itself."""
+    nodes = {**ALONE, **owned(A, B), **member(JAVA), "sharding/1/running": JAVA}
+    order = {"sharding/1/running": 5, f"instances/{JAVA}": 6}
+    (step, *_) = steps(nodes, made=order)
+    assert isinstance(step, Step)
+    assert Delete("sharding/1/running") in step.writes
+    assert Create("leader/failover/items/1") in step.writes
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        {"sharding/1/failover": JAVA},  # it blinked: delete and create, in the session that it has
+        {"sharding/1/instance": JAVA},
+    ],
+)
+def test_a_mark_that_java_has_a_title_to_is_left_alone_though_it_registered_later(
+    otherwise: dict[str, Told],
+) -> None:
+    nodes = {**ALONE, **owned(A, B), **member(JAVA), "sharding/1/running": JAVA, **otherwise}
+    order = {"sharding/1/running": 5, f"instances/{JAVA}": 6}
+    assert steps(nodes, made=order) == []
+
+
+def test_a_mark_that_java_made_after_it_registered_is_left_alone_whoever_owns_the_shard() -> None:
+    """It may have begun in the moment in which the shard was given to another."""
+    nodes = {**ALONE, **owned(A, B), **member(JAVA), "sharding/1/running": JAVA}
+    assert steps(nodes, made={f"instances/{JAVA}": 5, "sharding/1/running": 6}) == []
+
+
 def test_a_java_taker_that_is_away_for_a_moment_is_looked_at_again() -> None:
     nodes = {**ALONE, **owned(A, B), "sharding/1/failovering": JAVA}
     assert steps(nodes, since={f"instances/{JAVA}": 999.0}, boot=1000.0) == [

@@ -27,10 +27,11 @@ def a_view(
     config: Mapping[str, object] | None = None,
     cursors: Mapping[int, Node | None] | None = None,
     unread: Iterable[str] = (),
+    made: Mapping[str, int] | None = None,
     **local: object,
 ) -> View:
     """A view of these nodes; `since` tells when a node came or, where it is not among them, when it went;
-    `unread` are those of the job that somebody else has changed."""
+    `unread` are those of the job that somebody else has changed, `made` in which order some were."""
     job, own = Mirror("/ns/job"), Mirror("/ns~shardwright/job/watched")
     times = dict(since or {})
     for path, when in times.items():
@@ -45,7 +46,8 @@ def a_view(
     for path, told in (nodes or {}).items():
         data, version, owner = (told, 0, "") if isinstance(told, str) else (*told, "")[:3]
         tree, inner = (own, path[1:]) if path.startswith("~") else (job, path)
-        tree.put(inner, Node(data, version, owner, 1, 1), times.get(path, 0.0))
+        number = (made or {}).get(path, 1)
+        tree.put(inner, Node(data, version, owner, number, number), times.get(path, 0.0))
     if "" not in (nodes or {}):
         job.put("", Node("", 0, "", 1, 1), 0.0)
     settings = JobConfig.of(

@@ -5,7 +5,8 @@
                              else ephemeral
     sharding/<i>/disabled    persistent                          an operator's: this shard is left out
 
-A mark whose runner is dead is an orphan: who looks after the shard puts it up for failover.
+A mark whose runner is dead is an orphan: who looks after the shard puts it up for failover. So is one that a
+Java process has left behind, which lost its session over a shard that it had taken over, and came back.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,7 +41,21 @@ def runner(view: View, item: int) -> str | None:
     if node not in view.tree:
         return None
     who = view.tree.get(node) or ""
-    return None if instance.dead(view, who) else who
+    return None if instance.dead(view, who) or _left_behind(view, item, who) else who
+
+
+def _left_behind(view: View, item: int, who: str) -> bool:
+    """Whether a Java process marked the shard before it lost its session, and has no title to it any more.
+    When it comes back it takes away the marks of the shards that it owns, and of no others; what it had taken
+    over (`failover`) went with its session. That we did not see it gone changes nothing: it was."""
+    here = instance.node(who)
+    if instance.is_python(who) or here not in view.tree:
+        return False
+    if view.tree.node(here).made <= view.tree.node(running_node(item)).made:
+        return False
+    titles = [f"sharding/{item}/instance", f"sharding/{item}/failover"]
+    view.tree.need(titles)
+    return who not in (view.tree.get(title) for title in titles)
 
 
 def runners(view: View, items: Iterable[int]) -> dict[int, str]:

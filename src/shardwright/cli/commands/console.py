@@ -3,8 +3,10 @@
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +186,23 @@ def _places(said: SaidConsole, given: tuple[str, ...], histories: tuple[str, ...
         kept = {next(iter(found)): kept[told.ONLY]}
     for name in kept.keys() - found.keys():
         raise ConfigError(f"--history: there is no registry {name!r}; there are: {', '.join(found)}")
-    return tuple(_place(name, each, kept.get(name), alone=len(found) == 1) for name, each in found.items())
+    shown = tuple(_place(name, each, kept.get(name), alone=len(found) == 1) for name, each in found.items())
+    return _apart(shown, {name for name, each in found.items() if name in kept or each.history is not None})
+
+
+def _apart(shown: tuple[Place, ...], named: set[str]) -> tuple[Place, ...]:
+    """The same, without a history that nobody has named and that others have, too: registries in one folder
+    keep theirs in one file unless they are told otherwise, and it does not say of which a job is."""
+    users = Counter(str(place.history) for place in shown if place.history is not None)
+    shared = [place for place in shown if place.name not in named and users[str(place.history)] > 1]
+    if shared:
+        names = ", ".join(place.name for place in shared)
+        click.echo(
+            f"Note: {names}: no history is shown, as another registry has it, too. Give each a history of "
+            "its own where its jobs run, by SHARDWRIGHT_HISTORY, and here, by --history NAME=ADDRESS",
+            err=True,
+        )
+    return tuple(replace(place, history=None) if place in shared else place for place in shown)
 
 
 def _place(name: str, said: SaidRegistry, history: str | None, *, alone: bool) -> Place:
