@@ -140,9 +140,19 @@ def test_of_a_fire_with_very_many_shards_the_first_are_told_and_all_are_counted(
     shards = recent.STRIDE + 50
     store.write([a_run(item, at=T + minutes(each)) for each in range(2) for item in range(shards)])
     found = recent.fires(store, "reindex", 5)
-    assert [(each.due, len(each.shards), each.total) for each in found] == [
-        (T + minutes(1), recent.MOST_SHARDS, shards),
-        (T, recent.MOST_SHARDS, shards),
+    assert [(each.due, len(each.shards), each.total, each.last) for each in found] == [
+        (T + minutes(1), recent.MOST_SHARDS, shards, shards - 1),
+        (T, recent.MOST_SHARDS, shards, shards - 1),
+    ]
+
+
+def test_of_a_fire_with_very_many_shards_those_are_told_that_are_asked_for(store: Store) -> None:
+    shards = recent.MOST_SHARDS * 2 + 50
+    store.write([*(a_run(item) for item in range(shards)), a_run(3, at=T + minutes(1))])
+    told = recent.fires(store, "reindex", 5, first=recent.MOST_SHARDS * 2)
+    assert [([entry.key.item for entry in each.shards], each.total, each.last) for each in told] == [
+        ([], 1, 3),
+        ([*range(recent.MOST_SHARDS * 2, shards)], shards, shards - 1),
     ]
 
 

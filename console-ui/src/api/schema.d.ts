@@ -2100,6 +2100,11 @@ export interface components {
              * @description The latest first.
              */
             fires: components["schemas"]["TimelineFire"][];
+            /**
+             * Next
+             * @description Which shard to ask for first, for the shards after these; None where there are none.
+             */
+            next: number | null;
         };
         /** TimelineFire */
         TimelineFire: {
@@ -5321,6 +5326,8 @@ export interface operations {
                 fires?: number;
                 /** @description `before` of the last answer. */
                 before?: string | null;
+                /** @description The first shard that is told; of each fire 200 are. */
+                first?: number;
             };
             header?: never;
             path: {

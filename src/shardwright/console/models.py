@@ -210,6 +210,8 @@ class Timeline(Document):
     """The latest first."""
     before: str | None
     """What to ask with for the fires before these; None where there are none."""
+    next: int | None
+    """Which shard to ask for first, for the shards after these; None where there are none."""
 
 
 class Move(Document):

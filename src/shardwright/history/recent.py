@@ -55,13 +55,14 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Fire:
-    """A fire with its first shards, and how many there are of it."""
+    """A fire with some of its shards, how many there are of it, and the number of the last of them."""
 
     fire: str
     made: int
     due: datetime
     shards: tuple[Entry, ...]
     total: int
+    last: int
 
 
 def summaries(store: Store, jobs: Mapping[str, int], fires: int) -> dict[str, tuple[Summary, ...]]:
@@ -175,28 +176,32 @@ def _summary(fire: str, shards: Sequence[Row[tuple[object, ...]]]) -> Summary:
 # One job
 
 
-def fires(store: Store, job: str, limit: int, before: datetime | None = None) -> list[Fire]:
-    """The last fires of a job, the latest first, that were due before a time, each with its first shards."""
+def fires(
+    store: Store, job: str, limit: int, before: datetime | None = None, *, first: int = 0
+) -> list[Fire]:
+    """The last fires of a job, the latest first, that were due before a time, each with its shards from the
+    `first` on, as many as are told."""
     names = _names(store, job, limit, before)
     if not names:
         return []
     of_them = [LEDGER.c.job == job, LEDGER.c.fire.in_({fire for _, fire in names})]
-    question = select(LEDGER).where(*of_them, LEDGER.c.item < MOST_SHARDS).order_by(LEDGER.c.item)
+    shown = (LEDGER.c.item >= first, LEDGER.c.item < first + MOST_SHARDS)
+    question = select(LEDGER).where(*of_them, *shown).order_by(LEDGER.c.item)
     count = (
-        select(LEDGER.c.made, LEDGER.c.fire, func.count())
+        select(LEDGER.c.made, LEDGER.c.fire, func.count(), func.max(LEDGER.c.item))
         .where(*of_them)
         .group_by(LEDGER.c.made, LEDGER.c.fire)
     )
     found, totals = store.reading(
         lambda connection: (connection.execute(question).mappings().all(), connection.execute(count).all())
     )
-    many = {(made, fire): total for made, fire, total in totals}
+    many = {(made, fire): (total, highest) for made, fire, total, highest in totals}
     shards: dict[tuple[int, str], list[Entry]] = {}
     for row in found:
         entry = rows.entry(dict(row))
         shards.setdefault((entry.key.made, entry.key.fire), []).append(entry)
     return [
-        Fire(fire, made, due, tuple(shards.get((made, fire), ())), many.get((made, fire), 0))
+        Fire(fire, made, due, tuple(shards.get((made, fire), ())), *many.get((made, fire), (0, -1)))
         for (made, fire), due in names.items()
     ]
 
