@@ -3170,6 +3170,8 @@ export interface operations {
                 begin?: string | null;
                 end?: string | null;
                 shard?: number | null;
+                /** @description An address, or the whole id of a process. */
+                server?: string | null;
                 disposition?: ("RAN" | "FAILED_OVER" | "MADE_GOOD" | "SKIPPED" | "LOST" | "UNKNOWN" | "RUNNING") | null;
                 outcome?: ("" | "ok" | "failed" | "timed out" | "superseded") | null;
                 limit?: number;

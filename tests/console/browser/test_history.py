@@ -48,6 +48,24 @@ def test_filters_are_kept_in_the_address(desk: Desk) -> None:
     expect(desk.row("index-photos").first).to_be_visible()
 
 
+def test_what_one_server_or_process_ran_is_shown_alone(desk: Desk, stage: Stage) -> None:
+    first, second = (replica.address for replica in stage.replicas[:2])
+    one = wait_for_fires(desk, job="index-photos", server=first)
+    wait_for_fires(desk, job="index-photos", server=second)
+    desk.go("history?job=index-photos")
+    expect(desk.row(f"{second}@-@").first).to_be_visible()
+    field = desk.page.get_by_label("Server or process", exact=True)
+    field.fill(first)
+    expect(desk.row(f"{second}@-@")).to_have_count(0)
+    expect(desk.row(f"{first}@-@").first).to_be_visible()
+    desk.page.reload()
+    expect(field).to_have_value(first)
+    field.fill(one["process"])
+    expect(desk.row(one["process"]).first).to_be_visible()
+    desk.button("Clear filters").click()
+    expect(field).to_have_value("")
+
+
 def test_nothing_is_shown_where_nothing_was(desk: Desk) -> None:
     wait_for_fires(desk)
     desk.go("history?begin=2001-01-01T00:00:00.000Z&end=2001-02-01T00:00:00.000Z")

@@ -1,19 +1,15 @@
 // What to show of the ledger. It stands in the address, so that it can be sent to somebody.
 
-import { useQuery } from "@tanstack/react-query";
-import { useEffect, useId, useState } from "react";
-import { answer, api } from "../../api/client";
 import { Button } from "../../components/Button";
 import { Field } from "../../components/Field";
 import { common } from "../../i18n/common";
 import { history as words } from "../../i18n/history";
 import { useWords } from "../../i18n/language";
-import { useRested } from "../../lib/late";
 import { type Asked, useAsked } from "../../lib/place";
 import { moment, typed } from "../../lib/times";
-import { useRegistry } from "../../shell/registry";
+import { JobFilter, ServerFilter } from "./Suggest";
 
-const KEYS = ["job", "shard", "disposition", "outcome", "begin", "end"] as const;
+const KEYS = ["job", "server", "shard", "disposition", "outcome", "begin", "end"] as const;
 const DISPOSITIONS = ["RAN", "FAILED_OVER", "MADE_GOOD", "SKIPPED", "LOST", "UNKNOWN", "RUNNING"] as const;
 const OUTCOMES = ["ok", "failed", "timed out", "superseded"] as const;
 const HOUR = 3_600_000;
@@ -26,6 +22,7 @@ export function question(asked: Asked) {
   const shard = /^\d{1,9}$/.test(asked.shard ?? "") ? Number(asked.shard) : undefined;
   return {
     job: asked.job || undefined,
+    server: asked.server || undefined,
     shard,
     disposition: DISPOSITIONS.find((each) => each === asked.disposition),
     outcome: OUTCOMES.find((each) => each === asked.outcome),
@@ -44,6 +41,7 @@ export function Filters() {
   return (
     <search className="filters" aria-label={t.filters}>
       <JobFilter value={asked.job ?? ""} onChange={(job) => ask({ job })} />
+      <ServerFilter value={asked.server ?? ""} onChange={(server) => ask({ server })} />
       <Field label={t.shard}>
         {(props) => (
           <input
@@ -131,57 +129,6 @@ export function Moment({ label, value, onChange }: MomentProps) {
           value={Number.isNaN(at) ? "" : typed(at).slice(0, 16)}
           onChange={(event) => onChange(moment(event.target.value))}
         />
-      )}
-    </Field>
-  );
-}
-
-interface JobProps {
-  value: string;
-  onChange: (job: string) => void;
-}
-
-/** A job by its name, with those suggested that are known. */
-export function JobFilter({ value, onChange }: JobProps) {
-  const t = useWords(words);
-  const { name: registry } = useRegistry();
-  const list = useId();
-  const [text, setText] = useState(value);
-  const rested = useRested(text, 400);
-  useEffect(() => setText(value), [value]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: asked for when typing rests, and only then
-  useEffect(() => {
-    if (rested !== value && rested === text) onChange(rested);
-  }, [rested]);
-  const known = useQuery({
-    queryKey: [registry, "jobs", "names", rested],
-    queryFn: () =>
-      answer(
-        api.GET("/api/r/{registry}/jobs", {
-          params: { path: { registry }, query: { search: rested || undefined, limit: 50 } },
-        }),
-      ),
-    staleTime: 30_000,
-  });
-  return (
-    <Field label={t.job}>
-      {(props) => (
-        <>
-          <input
-            {...props}
-            type="search"
-            className="input job"
-            list={list}
-            placeholder={t.anyJob}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <datalist id={list}>
-            {known.data?.jobs.map((job) => (
-              <option key={job.name} value={job.name} />
-            ))}
-          </datalist>
-        </>
       )}
     </Field>
   );

@@ -30,6 +30,10 @@ def list_fires(
     begin: When = None,
     end: When = None,
     shard: Annotated[int | None, Query(ge=0, lt=2**31)] = None,
+    server: Annotated[
+        str | None,
+        Query(min_length=1, max_length=255, description="An address, or the whole id of a process."),
+    ] = None,
     disposition: Disposition | None = None,
     outcome: Outcome | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
@@ -46,6 +50,7 @@ def list_fires(
             disposition=ledger.Disposition(disposition) if disposition is not None else None,
             outcome=outcome,
             item=shard,
+            server=server,
             limit=limit,
             after=after,
         )
