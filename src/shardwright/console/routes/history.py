@@ -5,15 +5,15 @@ from typing import Annotated
 
 from fastapi import Query
 
-from ...errors import NotThere, NotValid
+from ...errors import NotThere
 from ...history import ledger, queries
 from ...history.ledger import Key
 from ...ops import told
 from .. import reasons
-from ..models import Changes, Counts, Disposition, FirePage, Log, Outcome, Time, Why
+from ..models import Changes, Counts, Disposition, FirePage, Log, Outcome, Why
 from ..roles import Role
 from ..routing import Routes
-from .given import Here, OneJob, When
+from .given import Here, OneJob, When, check_stretch
 
 routes = Routes("history")
 
@@ -40,7 +40,7 @@ def list_fires(
     after: Annotated[str | None, Query(max_length=200, description="`after` of the last page.")] = None,
 ) -> FirePage:
     """What became of fires, the latest first, a line for each shard."""
-    _check(begin, end)
+    check_stretch(begin, end)
     with here.history() as store:
         page = queries.history(
             store,
@@ -72,7 +72,7 @@ def show_log(here: Here, job: Name, made: Big, fire: Fire, shard: Small, attempt
 @routes.get("/r/{registry}/history/statistics", needs=Role.VIEWER)
 def count_fires(here: Here, job: OneJob = None, begin: When = None, end: When = None) -> Counts:
     """How many shards of fires came to what, for each job and day, the latest first."""
-    _check(begin, end)
+    check_stretch(begin, end)
     with here.history() as store:
         counts = queries.statistics(store, job=job, begin=begin, end=end)
     latest = sorted(counts, key=lambda each: each.day, reverse=True)
@@ -98,12 +98,7 @@ def list_changes(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Changes:
     """Who changed what, the latest first."""
-    _check(begin, end)
+    check_stretch(begin, end)
     with here.history() as store:
         notes = queries.audit(store, job=job, begin=begin, end=end, limit=limit)
     return Changes.model_validate({"changes": [told.note(each) for each in notes]})
-
-
-def _check(begin: Time | None, end: Time | None) -> None:
-    if begin is not None and end is not None and begin >= end:
-        raise NotValid("begin must be before end")
