@@ -99,7 +99,9 @@ def test_the_audit_may_be_asked_for_a_stretch(desk: Counter) -> None:
     assert desk.viewer.get("audit?limit=1001", 400)["kind"] == "invalid"
 
 
-@pytest.mark.parametrize("path", ["history", "why?job=j", "audit", "jobs/j/timeline", "history/statistics"])
+@pytest.mark.parametrize(
+    "path", ["history", "why?job=j", "audit", "jobs/j/timeline", "history/statistics", "traces"]
+)
 def test_without_a_history_that_is_said_and_the_rest_works(tmp_path: Path, path: str) -> None:
     with Bureau.in_a_file(tmp_path) as bureau, counter(tmp_path, bureau, history=False) as desk:
         bureau.of()

@@ -35,9 +35,6 @@ export function Filters() {
   const t = useWords(words);
   const w = useWords(common);
   const [asked, ask] = useAsked();
-  const any = KEYS.some((key) => asked[key]);
-  const since = (hours: number) => ask({ begin: new Date(Date.now() - hours * HOUR).toISOString(), end: "" });
-  const none = Object.fromEntries(KEYS.map((key) => [key, ""]));
   return (
     <search className="filters" aria-label={t.filters}>
       <JobFilter value={asked.job ?? ""} onChange={(job) => ask({ job })} />
@@ -54,40 +51,63 @@ export function Filters() {
           />
         )}
       </Field>
-      <Field label={t.disposition}>
-        {(props) => (
-          <select
-            {...props}
-            className="input"
-            value={asked.disposition ?? ""}
-            onChange={(event) => ask({ disposition: event.target.value })}
-          >
-            <option value="">{t.any}</option>
-            {DISPOSITIONS.map((each) => (
-              <option key={each} value={each}>
-                {w.dispositions[each]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label={t.outcome}>
-        {(props) => (
-          <select
-            {...props}
-            className="input"
-            value={asked.outcome ?? ""}
-            onChange={(event) => ask({ outcome: event.target.value })}
-          >
-            <option value="">{t.any}</option>
-            {OUTCOMES.map((each) => (
-              <option key={each} value={each}>
-                {w.outcomes[each]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <Choose
+        label={t.disposition}
+        value={asked.disposition}
+        options={DISPOSITIONS.map((each) => [each, w.dispositions[each]])}
+        onChange={(disposition) => ask({ disposition })}
+      />
+      <Choose
+        label={t.outcome}
+        value={asked.outcome}
+        options={OUTCOMES.map((each) => [each, w.outcomes[each]])}
+        onChange={(outcome) => ask({ outcome })}
+      />
+      <Stretch keys={KEYS} />
+    </search>
+  );
+}
+
+interface ChooseProps {
+  label: string;
+  value: string | undefined;
+  options: readonly (readonly [value: string, text: string])[];
+  onChange: (value: string) => void;
+}
+
+/** One of some, or any. */
+export function Choose({ label, value, options, onChange }: ChooseProps) {
+  const t = useWords(words);
+  return (
+    <Field label={label}>
+      {(props) => (
+        <select
+          {...props}
+          className="input"
+          value={value ?? ""}
+          onChange={(event) => onChange(event.target.value)}
+        >
+          <option value="">{t.any}</option>
+          {options.map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** From when to when; and how to clear all filters, which have these keys. */
+export function Stretch({ keys }: { keys: readonly string[] }) {
+  const t = useWords(words);
+  const [asked, ask] = useAsked();
+  const any = keys.some((key) => asked[key]);
+  const since = (hours: number) => ask({ begin: new Date(Date.now() - hours * HOUR).toISOString(), end: "" });
+  const none = Object.fromEntries(keys.map((key) => [key, ""]));
+  return (
+    <>
       <Moment label={t.from} value={asked.begin} onChange={(begin) => ask({ begin })} />
       <Moment label={t.to} value={asked.end} onChange={(end) => ask({ end })} />
       <div className="row presets">
@@ -106,7 +126,7 @@ export function Filters() {
           </Button>
         )}
       </div>
-    </search>
+    </>
   );
 }
 

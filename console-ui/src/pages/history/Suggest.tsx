@@ -27,14 +27,16 @@ export function JobFilter(props: Props) {
 }
 
 /** A server by its address, or one of its processes by its id. */
-export function ServerFilter(props: Props) {
+export function ServerFilter({ label, ...props }: Props & { label?: string }) {
   const t = useWords(words);
   const { name: registry } = useRegistry();
   const names = async () => {
     const found = await answer(api.GET("/api/r/{registry}/servers", { params: { path: { registry } } }));
     return found.servers.map((server) => server.address);
   };
-  return <Suggest {...props} of="servers" label={t.server} placeholder={t.anyServer} names={names} />;
+  return (
+    <Suggest {...props} of="servers" label={label ?? t.server} placeholder={t.anyServer} names={names} />
+  );
 }
 
 interface SuggestProps extends Props {
