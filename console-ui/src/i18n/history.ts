@@ -6,6 +6,7 @@ export const history = words(
   {
     title: "History",
     about: "What became of every fire, shard by shard, the newest first.",
+    aboutTraces: "What members in Java, and ours, wrote into ElasticJob's own tables, the newest first.",
     filters: "Filters",
     job: "Job",
     anyJob: "any job",
@@ -89,6 +90,7 @@ export const history = words(
   {
     title: "历史",
     about: "每次触发、每个分片的最终结果，最新的在前。",
+    aboutTraces: "Java 成员与本系统成员写入 ElasticJob 自有表的记录，最新的在前。",
     filters: "筛选",
     job: "作业",
     anyJob: "全部作业",

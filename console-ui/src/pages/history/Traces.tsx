@@ -188,7 +188,7 @@ export function TracedStates() {
       { id: "at", title: t.at, width: "140px", cell: (one) => <Time at={one.at} /> },
       { id: "job", title: t.job, width: "minmax(140px, 1.6fr)", cell: (one) => one.job },
       { id: "shards", title: t.shards, width: "minmax(80px, 1fr)", cell: (one) => one.shards },
-      { id: "state", title: t.state, width: "minmax(150px, 1fr)", cell: (one) => <State of={one} /> },
+      { id: "state", title: t.state, width: "minmax(180px, 1fr)", cell: (one) => <State of={one} /> },
       {
         id: "server",
         title: t.traceServer,
@@ -276,11 +276,10 @@ function None() {
 }
 
 function Result({ run }: { run: TracedRun }) {
-  const t = useWords(words);
   const w = useWords(common);
   if (run.success) return <Badge tone="ok">{w.outcomes.ok}</Badge>;
   if (run.ended === null) return <Badge tone="run">{w.dispositions.RUNNING}</Badge>;
-  return <Badge tone="bad">{t.unsuccessful}</Badge>;
+  return <Badge tone="bad">{w.outcomes.failed}</Badge>;
 }
 
 function State({ of }: { of: TracedState }) {

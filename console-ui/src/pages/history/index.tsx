@@ -25,7 +25,7 @@ export default function History() {
       <header>
         <div>
           <h1>{t.title}</h1>
-          <p>{t.about}</p>
+          <p>{asked.view ? t.aboutTraces : t.about}</p>
         </div>
         {history && <Views />}
       </header>
