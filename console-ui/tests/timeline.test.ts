@@ -34,6 +34,7 @@ const timeline: Timeline = {
     fire(10, [[0, 10, 14]]),
   ],
   before: null,
+  next: null,
 };
 
 test("fires stand from the oldest to the latest, shards in their order", () => {
@@ -51,6 +52,7 @@ test("by fire, a bar stays within the column of its fire", () => {
   const late: Timeline = {
     fires: [fire(20, [[0, 20, 22]]), fire(10, [[0, 900, 905]]), fire(0, [[0, 0, 2]])],
     before: null,
+    next: null,
   };
   const drawn = chart(late, "fire", 300, NOON);
   for (const bar of drawn.bars) {

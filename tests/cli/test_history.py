@@ -98,6 +98,8 @@ def test_the_shards_of_a_fire_are_told_one_after_the_other(alone: Calling, file:
         (["--outcome", "failed"], ["RAN"]),
         (["--from", after(HOUR).isoformat()], ["SKIPPED", "RAN"]),
         (["--to", after(HOUR).isoformat(), "--shard", "0"], ["RAN"]),
+        (["--server", "10.0.0.2"], ["FAILED_OVER"]),
+        (["--server", ME], ["RAN", "RAN"]),
         (["--outcome", "timed out"], []),
     ],
 )

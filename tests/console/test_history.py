@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shardwright.history.events import Logged
-from tests.history.fires import FIRE, ME, T, a_run
+from tests.history.fires import FIRE, ME, OTHER, T, a_run
 from tests.ops.bureau import Bureau
 
 from .counter import Counter, counter
@@ -25,7 +25,7 @@ def test_fires_are_told_the_latest_first_in_pages(desk: Counter) -> None:
 
 def test_fires_are_filtered(desk: Counter) -> None:
     later = T + timedelta(hours=1)
-    desk.store.write([a_run(0), a_run(1, outcome="failed"), a_run(0, job="other", at=later)])
+    desk.store.write([a_run(0), a_run(1, outcome="failed"), a_run(0, job="other", at=later, by=OTHER)])
     viewer = desk.viewer
 
     def found(asked: str) -> list[tuple[str, int]]:
@@ -35,6 +35,9 @@ def test_fires_are_filtered(desk: Counter) -> None:
     assert found("outcome=failed") == [("reindex", 1)]
     assert found("shard=1") == [("reindex", 1)]
     assert found("disposition=LOST") == []
+    assert found("server=10.0.0.2") == found(f"server={OTHER}") == [("other", 0)]
+    assert found("server=10.0.0.1&shard=1") == [("reindex", 1)]
+    assert found("server=10.0.0") == []
     assert found(f"begin={later:%Y-%m-%dT%H:%M:%SZ}") == [("other", 0)]
     assert found(f"end={later:%Y-%m-%dT%H:%M:%SZ}") == [("reindex", 0), ("reindex", 1)]
 
@@ -44,7 +47,7 @@ def test_fires_are_filtered(desk: Counter) -> None:
     [
         *("limit=0", "limit=501", "shard=-1", "shard=99999999999", "disposition=FINE", "outcome=fine"),
         *("begin=yesterday", "begin=2030-01-01T00:00:00", "after=page+2", "after=/x"),
-        *("begin=2030-01-02T00:00:00Z&end=2030-01-01T00:00:00Z", "job="),
+        *("begin=2030-01-02T00:00:00Z&end=2030-01-01T00:00:00Z", "job=", "server="),
     ],
 )
 def test_what_makes_no_sense_is_refused(desk: Counter, asked: str) -> None:
@@ -96,7 +99,9 @@ def test_the_audit_may_be_asked_for_a_stretch(desk: Counter) -> None:
     assert desk.viewer.get("audit?limit=1001", 400)["kind"] == "invalid"
 
 
-@pytest.mark.parametrize("path", ["history", "why?job=j", "audit", "jobs/j/timeline", "history/statistics"])
+@pytest.mark.parametrize(
+    "path", ["history", "why?job=j", "audit", "jobs/j/timeline", "history/statistics", "traces"]
+)
 def test_without_a_history_that_is_said_and_the_rest_works(tmp_path: Path, path: str) -> None:
     with Bureau.in_a_file(tmp_path) as bureau, counter(tmp_path, bureau, history=False) as desk:
         bureau.of()

@@ -90,11 +90,28 @@ def test_a_timeline_has_the_last_fires_with_their_shards(desk: Counter) -> None:
     page = desk.viewer.get("jobs/j/timeline?fires=3")
     assert [each["fire"] for each in page["fires"]] == [fire.isoformat() for fire in fires[:0:-1]]
     assert [bar["shard"] for bar in page["fires"][0]["shards"]] == [0, 1]
-    assert page["fires"][0]["left_out"] == 0
+    assert (page["fires"][0]["left_out"], page["next"]) == (0, None)
     rest = desk.viewer.get(f"jobs/j/timeline?fires=3&before={page['before'].replace('+', '%2B')}")
     assert ([each["fire"] for each in rest["fires"]], rest["before"]) == ([fires[0].isoformat()], None)
     assert desk.viewer.get("jobs/j/timeline?before=soon", 400)["kind"] == "invalid"
     assert desk.viewer.get("jobs/j/timeline?fires=51", 400)["kind"] == "invalid"
+
+
+def test_a_timeline_of_very_many_shards_is_told_in_pages_of_shards(desk: Counter) -> None:
+    desk.bureau.of(shards=450)
+    later = T + timedelta(minutes=1)
+    desk.store.write([*(a_run(item, job="j") for item in range(450)), a_run(7, job="j", at=later)])
+
+    def page(first: int) -> tuple[list[list[int]], int | None]:
+        found = desk.viewer.get(f"jobs/j/timeline?first={first}")
+        return [[bar["shard"] for bar in each["shards"]] for each in found["fires"]], found["next"]
+
+    assert page(0) == ([[7], [*range(200)]], 200)
+    assert page(200) == ([[], [*range(200, 400)]], 400)
+    assert page(400) == ([[], [*range(400, 450)]], None)
+    assert page(10_000) == ([[], []], None)
+    assert desk.viewer.get("jobs/j/timeline?first=400")["fires"][1]["left_out"] == 400
+    assert desk.viewer.get("jobs/j/timeline?first=-1", 400)["kind"] == "invalid"
 
 
 def test_a_preview_tells_what_would_move(desk: Counter) -> None:

@@ -1,8 +1,10 @@
-"""What a history is asked about the changes of a job."""
+"""What a history is asked: what ran where, and about the changes of a job."""
+
+from datetime import timedelta
 
 from shardwright.history import queries
 from shardwright.history.store import Store
-from tests.history.fires import after
+from tests.history.fires import ME, OTHER, T, a_run, after
 
 ABOUT = ["reindex", "reindex, shard 1", "/prod/reindex/config", "/prod/reindex", "/reindex/leader/x"]
 OTHERS = [
@@ -14,6 +16,33 @@ OTHERS = [
     "re%",
     "/reindexed",
 ]
+
+
+def test_fires_are_told_of_a_server_or_of_one_of_its_processes(store: Store) -> None:
+    runners = [ME, OTHER, "10.0.0.1@-@99-cc", "10.0.0.11@-@17-aa", "10.0.0.1", "10x0.0.1@-@1", "Host-A@-@1"]
+    store.write([a_run(item, by=by) for item, by in enumerate(runners)])
+
+    def found(server: str, job: str | None = None) -> list[int]:
+        return sorted(each.key.item for each in queries.history(store, server=server, job=job).entries)
+
+    assert found("10.0.0.1") == [0, 2, 4]
+    assert found("10.0.0.1", job="reindex") == [0, 2, 4]
+    assert found("10.0.0.1", job="other") == []
+    assert found(ME) == [0]
+    assert found("10.0.0.11") == [3]
+    assert found("Host-A") == [6]
+    for nobody in ("10.0.0", "10.0.0._", "10.0.0.%", "host-a", "10.0.0.1@-@", "10.0.0.1@-@9"):
+        assert found(nobody) == [], nobody
+
+
+def test_fires_of_a_server_are_told_in_pages(store: Store) -> None:
+    store.write([a_run(0, at=T + timedelta(hours=hour), by=ME if hour % 2 else OTHER) for hour in range(6)])
+    first = queries.history(store, server="10.0.0.1", limit=2)
+    rest = queries.history(store, server="10.0.0.1", limit=2, after=first.after)
+    assert [each.due for page in (first, rest) for each in page.entries] == [
+        T + timedelta(hours=hour) for hour in (5, 3, 1)
+    ]
+    assert rest.after is None
 
 
 def test_changes_are_told_of_a_job_and_of_no_other_whose_name_is_alike(store: Store) -> None:

@@ -60,6 +60,72 @@ def test_what_was_lost_or_skipped_outweighs_what_ran(store: Store) -> None:
     assert (told.disposition, told.outcome) == (Disposition.LOST, "")
 
 
+def test_of_a_job_with_very_many_shards_no_failed_one_is_overlooked(store: Store) -> None:
+    later = T + minutes(1)
+    store.write(
+        [
+            *(a_run(item, outcome="failed" if item == 900 else "ok") for item in range(1000)),
+            *(a_run(item, at=later, late=7 if item == 901 else 0) for item in range(1000)),
+            a_run(0, job="other"),
+        ]
+    )
+    ok = Summary(later.isoformat(), later, Disposition.RAN, "ok", later + timedelta(seconds=8), 7.0)
+    failed = Summary(T.isoformat(), T, Disposition.RAN, "failed", T + timedelta(seconds=1), 0.0)
+    told = recent.summaries(store, {"reindex": 1000, "other": 1, "nosuch": 1000}, 5)
+    assert set(told) == {"reindex", "other"}
+    assert told["reindex"] == (ok, failed)
+    assert recent.summaries(store, {"reindex": 1000}, 1) == {"reindex": (ok,)}
+
+
+def test_of_a_job_with_very_many_shards_the_last_fire_is_the_last_that_is_over(store: Store) -> None:
+    later = T + minutes(1)
+    begun = Entry(a_key(900, at=later), later, (an_attempt(at=later),))
+    store.write(
+        [
+            *(a_run(item, outcome="failed" if item == 900 else "ok") for item in range(1000)),
+            *(a_run(item, at=later) for item in range(1000) if item != 900),
+            begun,
+        ]
+    )
+    told = recent.summaries(store, {"reindex": 1000}, 2)["reindex"]
+    assert (told[0].disposition, told[0].ended) == (Disposition.RUNNING, None)
+    last = recent.last(told)
+    assert last is not None
+    assert (last.due, last.outcome) == (T, "failed")
+
+
+def test_of_a_job_with_very_many_shards_fires_that_were_asked_for_are_told_too(store: Store) -> None:
+    def asked(item: int) -> Entry:
+        attempt = an_attempt(f"b{item}", began=1, ended=2, outcome="failed" if item == 5 else "ok")
+        return Entry(Key("reindex", 7, "#3", item), T + timedelta(seconds=1 + item / 1000), (attempt,))
+
+    store.write([*(a_run(item) for item in range(500)), *(asked(item) for item in range(500))])
+    told = recent.summaries(store, {"reindex": 500}, 5)["reindex"]
+    assert [(each.fire, each.outcome) for each in told] == [("#3", "failed"), (T.isoformat(), "ok")]
+
+
+def test_a_job_that_had_very_many_shards_when_it_last_fired_is_counted_whole(store: Store) -> None:
+    store.write([a_run(item, outcome="failed" if item == 500 else "ok") for item in range(600)])
+    for shards in (3, 150):
+        (told,) = recent.summaries(store, {"reindex": shards}, 5)["reindex"]
+        assert told.outcome == "failed", shards
+
+
+def test_no_fire_is_told_by_some_of_its_shards_only(store: Store) -> None:
+    store.write(
+        [
+            a_run(item, at=T + minutes(each), outcome="failed" if item == 0 else "ok")
+            for each in range(4)
+            for item in range(150)
+        ]
+    )
+    told = recent.summaries(store, {"reindex": 150}, 5)["reindex"]
+    assert [(each.due, each.outcome) for each in told] == [
+        (T + minutes(3), "failed"),
+        (T + minutes(2), "failed"),
+    ]
+
+
 def test_a_timeline_has_the_last_fires_with_their_shards_in_order(store: Store) -> None:
     store.write([a_run(item, at=T + minutes(each)) for each in range(4) for item in (2, 0, 1)])
     found = recent.fires(store, "reindex", 2)
@@ -74,9 +140,19 @@ def test_of_a_fire_with_very_many_shards_the_first_are_told_and_all_are_counted(
     shards = recent.STRIDE + 50
     store.write([a_run(item, at=T + minutes(each)) for each in range(2) for item in range(shards)])
     found = recent.fires(store, "reindex", 5)
-    assert [(each.due, len(each.shards), each.total) for each in found] == [
-        (T + minutes(1), recent.MOST_SHARDS, shards),
-        (T, recent.MOST_SHARDS, shards),
+    assert [(each.due, len(each.shards), each.total, each.last) for each in found] == [
+        (T + minutes(1), recent.MOST_SHARDS, shards, shards - 1),
+        (T, recent.MOST_SHARDS, shards, shards - 1),
+    ]
+
+
+def test_of_a_fire_with_very_many_shards_those_are_told_that_are_asked_for(store: Store) -> None:
+    shards = recent.MOST_SHARDS * 2 + 50
+    store.write([*(a_run(item) for item in range(shards)), a_run(3, at=T + minutes(1))])
+    told = recent.fires(store, "reindex", 5, first=recent.MOST_SHARDS * 2)
+    assert [([entry.key.item for entry in each.shards], each.total, each.last) for each in told] == [
+        ([], 1, 3),
+        ([*range(recent.MOST_SHARDS * 2, shards)], shards, shards - 1),
     ]
 
 

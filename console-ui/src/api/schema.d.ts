@@ -920,6 +920,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/r/{registry}/traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Traced Runs
+         * @description The runs in ElasticJob's table JOB_EXECUTION_LOG, the newest first; none where it is not there.
+         */
+        get: operations["list_traced_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/r/{registry}/traces/states": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Traced States
+         * @description The states in ElasticJob's table JOB_STATUS_TRACE_LOG, the newest first; none where it is not there.
+         */
+        get: operations["list_traced_states"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/r/{registry}/tree": {
         parameters: {
             query?: never;
@@ -2100,6 +2140,11 @@ export interface components {
              * @description The latest first.
              */
             fires: components["schemas"]["TimelineFire"][];
+            /**
+             * Next
+             * @description Which shard to ask for first, for the shards after these; None where there are none.
+             */
+            next: number | null;
         };
         /** TimelineFire */
         TimelineFire: {
@@ -2130,6 +2175,85 @@ export interface components {
             schedule: string;
             /** To Come */
             to_come: boolean;
+        };
+        /**
+         * TracedRun
+         * @description A run of a shard, as it stands in ElasticJob's table.
+         */
+        TracedRun: {
+            /** Began */
+            began: string | null;
+            /** Ended */
+            ended: string | null;
+            /**
+             * Failure
+             * @description Secrets masked.
+             */
+            failure: string;
+            /** Host */
+            host: string;
+            /** Id */
+            id: string;
+            /** Ip */
+            ip: string;
+            /** Job */
+            job: string;
+            /** Shard */
+            shard: number;
+            /** Source */
+            source: string;
+            /** Success */
+            success: boolean;
+            /** Task */
+            task: string;
+        };
+        /** TracedRuns */
+        TracedRuns: {
+            /**
+             * After
+             * @description What to ask with for the next page; None where there is none.
+             */
+            after: string | null;
+            /** Runs */
+            runs: components["schemas"]["TracedRun"][];
+        };
+        /**
+         * TracedState
+         * @description A state of a run, as it stands in ElasticJob's table.
+         */
+        TracedState: {
+            /** At */
+            at: string | null;
+            /** Id */
+            id: string;
+            /** Job */
+            job: string;
+            /**
+             * Message
+             * @description Secrets masked.
+             */
+            message: string;
+            /** Server */
+            server: string;
+            /**
+             * Shards
+             * @description As ElasticJob writes them: `[0, 1]`.
+             */
+            shards: string;
+            /** State */
+            state: string;
+            /** Task */
+            task: string;
+        };
+        /** TracedStates */
+        TracedStates: {
+            /**
+             * After
+             * @description What to ask with for the next page; None where there is none.
+             */
+            after: string | null;
+            /** States */
+            states: components["schemas"]["TracedState"][];
         };
         /** TreeNode */
         TreeNode: {
@@ -3165,6 +3289,8 @@ export interface operations {
                 begin?: string | null;
                 end?: string | null;
                 shard?: number | null;
+                /** @description An address, or the whole id of a process. */
+                server?: string | null;
                 disposition?: ("RAN" | "FAILED_OVER" | "MADE_GOOD" | "SKIPPED" | "LOST" | "UNKNOWN" | "RUNNING") | null;
                 outcome?: ("" | "ok" | "failed" | "timed out" | "superseded") | null;
                 limit?: number;
@@ -5321,6 +5447,8 @@ export interface operations {
                 fires?: number;
                 /** @description `before` of the last answer. */
                 before?: string | null;
+                /** @description The first shard that is told; of each fire 200 are. */
+                first?: number;
             };
             header?: never;
             path: {
@@ -7235,6 +7363,229 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Statistics"];
+                };
+            };
+            /** @description It makes no sense, or cannot be done: why. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody has signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused as things stand now. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much was sent. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The registry or the history is out of reach. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_traced_runs: {
+        parameters: {
+            query?: {
+                job?: string | null;
+                ip?: string | null;
+                begin?: string | null;
+                end?: string | null;
+                success?: boolean | null;
+                limit?: number;
+                /** @description `after` of the last page. */
+                after?: string | null;
+            };
+            header?: never;
+            path: {
+                registry: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TracedRuns"];
+                };
+            };
+            /** @description It makes no sense, or cannot be done: why. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody has signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused as things stand now. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much was sent. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The registry or the history is out of reach. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_traced_states: {
+        parameters: {
+            query?: {
+                job?: string | null;
+                state?: ("TASK_STAGING" | "TASK_RUNNING" | "TASK_FINISHED" | "TASK_ERROR" | "TASK_KILLED" | "TASK_LOST" | "TASK_FAILED" | "TASK_DROPPED" | "TASK_GONE" | "TASK_GONE_BY_OPERATOR" | "TASK_UNREACHABLE" | "TASK_UNKNOWN") | null;
+                begin?: string | null;
+                end?: string | null;
+                limit?: number;
+                /** @description `after` of the last page. */
+                after?: string | null;
+            };
+            header?: never;
+            path: {
+                registry: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TracedStates"];
                 };
             };
             /** @description It makes no sense, or cannot be done: why. */

@@ -58,6 +58,20 @@ JobStatus = Literal["CRASHED", "DISABLED", "SHARDING_FLAG", "OK"]
 ShardState = Literal["DISABLED", "RUNNING", "SHARDING_FLAG", "PENDING"]
 Disposition = Literal["RAN", "FAILED_OVER", "MADE_GOOD", "SKIPPED", "LOST", "UNKNOWN", "RUNNING"]
 Outcome = Literal["", "ok", "failed", "timed out", "superseded"]
+TaskState = Literal[
+    "TASK_STAGING",
+    "TASK_RUNNING",
+    "TASK_FINISHED",
+    "TASK_ERROR",
+    "TASK_KILLED",
+    "TASK_LOST",
+    "TASK_FAILED",
+    "TASK_DROPPED",
+    "TASK_GONE",
+    "TASK_GONE_BY_OPERATOR",
+    "TASK_UNREACHABLE",
+    "TASK_UNKNOWN",
+]
 
 
 class Statistics(Document):
@@ -210,6 +224,8 @@ class Timeline(Document):
     """The latest first."""
     before: str | None
     """What to ask with for the fires before these; None where there are none."""
+    next: int | None
+    """Which shard to ask for first, for the shards after these; None where there are none."""
 
 
 class Move(Document):
@@ -319,6 +335,50 @@ class Fire(Document):
 
 class FirePage(Document):
     fires: list[Fire]
+    after: str | None
+    """What to ask with for the next page; None where there is none."""
+
+
+class TracedRun(Document):
+    """A run of a shard, as it stands in ElasticJob's table."""
+
+    id: str
+    job: str
+    task: str
+    host: str
+    ip: str
+    shard: int
+    source: str
+    success: bool
+    failure: str
+    """Secrets masked."""
+    began: AwareDatetime | None
+    ended: AwareDatetime | None
+
+
+class TracedRuns(Document):
+    runs: list[TracedRun]
+    after: str | None
+    """What to ask with for the next page; None where there is none."""
+
+
+class TracedState(Document):
+    """A state of a run, as it stands in ElasticJob's table."""
+
+    id: str
+    job: str
+    task: str
+    server: str
+    shards: str
+    """As ElasticJob writes them: `[0, 1]`."""
+    state: str
+    message: str
+    """Secrets masked."""
+    at: AwareDatetime | None
+
+
+class TracedStates(Document):
+    states: list[TracedState]
     after: str | None
     """What to ask with for the next page; None where there is none."""
 

@@ -77,6 +77,11 @@ class Place:
     url: str = field(repr=False)
     history: str | Path | None = field(default=None, repr=False)
 
+    @property
+    def where(self) -> str | None:
+        """Where the history is, whether it is named as a file or by its address."""
+        return None if self.history is None else str(self.history).removeprefix("sqlite:///")
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -140,9 +145,9 @@ def _check_histories(places: tuple[Place, ...]) -> None:
     jobs of each to those of the other."""
     first: dict[str, str] = {}
     for place in places:
-        if place.history is None:
+        if place.where is None:
             continue
-        other = first.setdefault(str(place.history), place.name)
+        other = first.setdefault(place.where, place.name)
         if other != place.name:
             raise ConfigError(
                 f"the registries {other!r} and {place.name!r} have one and the same history: give each its "

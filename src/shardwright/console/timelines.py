@@ -10,14 +10,20 @@ from .desk import Room
 from .models import RunBar, Timeline, TimelineFire
 
 
-def read(here: Room, job: str, limit: int, before: str | None) -> Timeline:
-    """A page of fires, the latest first. A job that nobody knows has none."""
+def read(here: Room, job: str, limit: int, before: str | None, first: int) -> Timeline:
+    """A page of fires, the latest first, with their shards from the first on that is asked for. A job that
+    nobody knows has none."""
     moment = _moment(before) if before is not None else None
     with here.history() as store:
-        found = recent.fires(store, job, limit + 1, moment)
+        found = recent.fires(store, job, limit + 1, moment, first=first)
     shown = found[:limit]
     more = shown[-1].due.isoformat() if len(found) > limit else None
-    return Timeline(fires=[_fire(each) for each in shown], before=more)
+    beyond = first + recent.MOST_SHARDS
+    return Timeline(
+        fires=[_fire(each) for each in shown],
+        before=more,
+        next=beyond if any(each.last >= beyond for each in shown) else None,
+    )
 
 
 def _moment(text: str) -> datetime:

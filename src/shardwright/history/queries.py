@@ -80,10 +80,16 @@ def history(
     disposition: Disposition | None = None,
     outcome: str | None = None,
     item: int | None = None,
+    server: str | None = None,
     limit: int = 100,
     after: str | None = None,
 ) -> Page:
-    """What became of the fires that were due from `begin` until before `end`, the latest first."""
+    """What became of the fires that were due from `begin` until before `end`, the latest first.
+
+    `server` is the address of the machine that ran them, or tried to last, or the whole id of a process. No
+    index leads there: all lines of the job, or of the stretch of time, are looked through until there are
+    enough, so name one of them where a ledger is large.
+    """
     asked = {
         LEDGER.c.job: job,
         LEDGER.c.disposition: disposition,
@@ -92,6 +98,8 @@ def history(
     }
     where = [column == value for column, value in asked.items() if value is not None]
     where += _between(LEDGER, begin, end)
+    if server is not None:
+        where.append(_ran_at(server))
     if after is not None:
         where.append(_before(after))
     limit = max(1, min(limit, MOST))
@@ -171,6 +179,12 @@ def audit(
 def _between(table: Table, begin: datetime | None, end: datetime | None) -> list[ColumnElement[bool]]:
     where = [table.c.due >= begin] if begin is not None else []
     return [*where, table.c.due < end] if end is not None else where
+
+
+def _ran_at(server: str) -> ColumnElement[bool]:
+    """Whether a shard was run by a process, or by any process of a server: `<address>@-@<the rest>`."""
+    of_it = f"{server}@-@"
+    return or_(LEDGER.c.ran_by == server, func.substr(LEDGER.c.ran_by, 1, len(of_it)) == of_it)
 
 
 def _about(job: str) -> ColumnElement[bool]:

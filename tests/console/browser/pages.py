@@ -59,6 +59,7 @@ PAGES = (
     Place("server", "servers/10.0.0.1", "Instances on this server"),
     Place("history", "history", "Fires by day"),
     Place("run", "history?job=send-invoices&outcome=failed", "Attempt 1", act=_run),
+    Place("trace", "history?view=runs", "Nothing in ElasticJob's tables"),
     Place("recipes", "recipes", "everybody works"),
     Place("registry", "tree?path={namespace}/nightly-report/config", "jobName: nightly-report"),
     Place("audit", "audit", "ann (console)"),

@@ -1,13 +1,16 @@
 """History: the ledger and its filters, one run with its log and why, and running it again."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
+from shardwright.history.store import Store
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage, wait_until
+from tests.history.java import a_java_run, a_java_state
 
 pytestmark = [pytest.mark.slow]
 
@@ -46,6 +49,24 @@ def test_filters_are_kept_in_the_address(desk: Desk) -> None:
     expect(desk.row("send-invoices").filter(has_text="failed").first).to_be_visible()
     desk.button("Clear filters").click()
     expect(desk.row("index-photos").first).to_be_visible()
+
+
+def test_what_one_server_or_process_ran_is_shown_alone(desk: Desk, stage: Stage) -> None:
+    first, second = (replica.address for replica in stage.replicas[:2])
+    one = wait_for_fires(desk, job="index-photos", server=first)
+    wait_for_fires(desk, job="index-photos", server=second)
+    desk.go("history?job=index-photos")
+    expect(desk.row(f"{second}@-@").first).to_be_visible()
+    field = desk.page.get_by_label("Server or process", exact=True)
+    field.fill(first)
+    expect(desk.row(f"{second}@-@")).to_have_count(0)
+    expect(desk.row(f"{first}@-@").first).to_be_visible()
+    desk.page.reload()
+    expect(field).to_have_value(first)
+    field.fill(one["process"])
+    expect(desk.row(one["process"]).first).to_be_visible()
+    desk.button("Clear filters").click()
+    expect(field).to_have_value("")
 
 
 def test_nothing_is_shown_where_nothing_was(desk: Desk) -> None:
@@ -87,6 +108,44 @@ def test_one_shard_is_run_again(desk: Desk) -> None:
 
     wait_until(again, "the shard has run once more for that fire")
     expect(desk.page.get_by_role("dialog")).to_contain_text("Attempt 2")
+
+
+def test_what_java_members_wrote_into_elasticjobs_tables_is_shown(desk: Desk, stage: Stage) -> None:
+    now = datetime.now(UTC).replace(microsecond=0)
+    with Store(stage.history, trace=True) as store:
+        a_java_run(store, 0, job="java-job", began=now)
+        a_java_run(
+            store,
+            1,
+            job="java-job",
+            success=False,
+            failure="java.lang.Error: <b>out of ink</b>, password=s3cret-s3cret\n\tat Printer.print",
+            began=now - timedelta(minutes=1),
+        )
+        a_java_state(store, 2, "TASK_ERROR", job="java-job", message="{1=out of ink}")
+        a_java_state(store, 3, "TASK_FINISHED", job="java-job")
+    desk.go("history")
+    desk.button("ElasticJob's trace").click()
+    expect(desk.row("java-job")).to_have_count(2)
+    expect(desk.row("java-job").first).to_contain_text("ok")
+    desk.page.get_by_label("Outcome", exact=True).select_option("false")
+    expect(desk.row("java-job")).to_have_count(1)
+    desk.page.reload()
+    desk.row("java-job").click()
+    dialog = desk.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("<b>out of ink</b>, password=***")
+    expect(dialog).to_contain_text("at Printer.print")
+    expect(dialog).to_contain_text("10.0.0.9")
+    desk.page.keyboard.press("Escape")
+    desk.page.get_by_label("Server", exact=True).fill("10.0.0.8")
+    expect(desk.page.get_by_text("Nothing in ElasticJob's tables")).to_be_visible()
+    desk.button("ElasticJob's states").click()
+    expect(desk.row("java-job")).to_have_count(2)
+    desk.page.get_by_label("State", exact=True).select_option("TASK_ERROR")
+    expect(desk.row("java-job")).to_have_count(1)
+    expect(desk.row("java-job")).to_contain_text("{1=out of ink}")
+    desk.button("Fires").click()
+    expect(desk.page.get_by_role("img", name="Fires by day")).to_be_visible()
 
 
 def test_more_is_read_as_one_scrolls(desk: Desk, stage: Stage) -> None:

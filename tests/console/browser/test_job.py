@@ -1,13 +1,16 @@
 """One job: its shards, its fires, its settings, its members, its past, and what can be done to it."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
+from shardwright.history.store import Store
 from shardwright.ops import jobs, settings
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage, wait_until
+from tests.history.fires import a_run
 
 pytestmark = [pytest.mark.slow]
 
@@ -102,6 +105,24 @@ def test_the_timeline_shows_fires_by_shards(desk: Desk) -> None:
     wait_until(lambda: desk.get("r/main/history?job=index-photos&outcome=ok")["fires"], "a fire")
     desk.go("jobs/index-photos/timeline")
     expect(desk.page.get_by_role("application", name="Fires by shards")).to_be_visible()
+
+
+def test_the_timeline_of_very_many_shards_is_paged_through(desk: Desk, stage: Stage) -> None:
+    with Store(stage.history, trace=False) as store:
+        at = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=1)
+        store.write([a_run(item, job="archive", at=at) for item in range(600)])
+    desk.go("jobs/archive/timeline")
+    chart = desk.page.get_by_role("application", name="Fires by shards")
+    expect(chart.get_by_text("199", exact=True)).to_be_visible()
+    expect(desk.button("Shards before")).to_be_disabled()
+    for first in (200, 400):
+        desk.button("Shards after").click()
+        expect(desk.page.get_by_text(f"Shards {first} to {first + 199}")).to_be_visible()
+        expect(chart.get_by_text(str(first), exact=True)).to_be_visible()
+        expect(chart.get_by_text(str(first - 1), exact=True)).to_have_count(0)
+    expect(desk.button("Shards after")).to_be_disabled()
+    desk.button("Shards before").click()
+    expect(chart.get_by_text("399", exact=True)).to_be_visible()
 
 
 def test_settings_are_changed_after_a_look_at_the_difference(desk: Desk, stage: Stage) -> None:

@@ -15,7 +15,8 @@ import { useWords } from "../../i18n/language";
 import { useAsked } from "../../lib/place";
 import { moment } from "../../lib/times";
 import { useRegistry } from "../../shell/registry";
-import { JobFilter, Moment } from "../history/Filters";
+import { Moment } from "../history/Filters";
+import { JobFilter } from "../history/Suggest";
 import "../history/history.css";
 import "./audit.css";
 

@@ -1,19 +1,15 @@
 // What to show of the ledger. It stands in the address, so that it can be sent to somebody.
 
-import { useQuery } from "@tanstack/react-query";
-import { useEffect, useId, useState } from "react";
-import { answer, api } from "../../api/client";
 import { Button } from "../../components/Button";
 import { Field } from "../../components/Field";
 import { common } from "../../i18n/common";
 import { history as words } from "../../i18n/history";
 import { useWords } from "../../i18n/language";
-import { useRested } from "../../lib/late";
 import { type Asked, useAsked } from "../../lib/place";
 import { moment, typed } from "../../lib/times";
-import { useRegistry } from "../../shell/registry";
+import { JobFilter, ServerFilter } from "./Suggest";
 
-const KEYS = ["job", "shard", "disposition", "outcome", "begin", "end"] as const;
+const KEYS = ["job", "server", "shard", "disposition", "outcome", "begin", "end"] as const;
 const DISPOSITIONS = ["RAN", "FAILED_OVER", "MADE_GOOD", "SKIPPED", "LOST", "UNKNOWN", "RUNNING"] as const;
 const OUTCOMES = ["ok", "failed", "timed out", "superseded"] as const;
 const HOUR = 3_600_000;
@@ -26,6 +22,7 @@ export function question(asked: Asked) {
   const shard = /^\d{1,9}$/.test(asked.shard ?? "") ? Number(asked.shard) : undefined;
   return {
     job: asked.job || undefined,
+    server: asked.server || undefined,
     shard,
     disposition: DISPOSITIONS.find((each) => each === asked.disposition),
     outcome: OUTCOMES.find((each) => each === asked.outcome),
@@ -38,12 +35,10 @@ export function Filters() {
   const t = useWords(words);
   const w = useWords(common);
   const [asked, ask] = useAsked();
-  const any = KEYS.some((key) => asked[key]);
-  const since = (hours: number) => ask({ begin: new Date(Date.now() - hours * HOUR).toISOString(), end: "" });
-  const none = Object.fromEntries(KEYS.map((key) => [key, ""]));
   return (
     <search className="filters" aria-label={t.filters}>
       <JobFilter value={asked.job ?? ""} onChange={(job) => ask({ job })} />
+      <ServerFilter value={asked.server ?? ""} onChange={(server) => ask({ server })} />
       <Field label={t.shard}>
         {(props) => (
           <input
@@ -56,40 +51,63 @@ export function Filters() {
           />
         )}
       </Field>
-      <Field label={t.disposition}>
-        {(props) => (
-          <select
-            {...props}
-            className="input"
-            value={asked.disposition ?? ""}
-            onChange={(event) => ask({ disposition: event.target.value })}
-          >
-            <option value="">{t.any}</option>
-            {DISPOSITIONS.map((each) => (
-              <option key={each} value={each}>
-                {w.dispositions[each]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label={t.outcome}>
-        {(props) => (
-          <select
-            {...props}
-            className="input"
-            value={asked.outcome ?? ""}
-            onChange={(event) => ask({ outcome: event.target.value })}
-          >
-            <option value="">{t.any}</option>
-            {OUTCOMES.map((each) => (
-              <option key={each} value={each}>
-                {w.outcomes[each]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <Choose
+        label={t.disposition}
+        value={asked.disposition}
+        options={DISPOSITIONS.map((each) => [each, w.dispositions[each]])}
+        onChange={(disposition) => ask({ disposition })}
+      />
+      <Choose
+        label={t.outcome}
+        value={asked.outcome}
+        options={OUTCOMES.map((each) => [each, w.outcomes[each]])}
+        onChange={(outcome) => ask({ outcome })}
+      />
+      <Stretch keys={KEYS} />
+    </search>
+  );
+}
+
+interface ChooseProps {
+  label: string;
+  value: string | undefined;
+  options: readonly (readonly [value: string, text: string])[];
+  onChange: (value: string) => void;
+}
+
+/** One of some, or any. */
+export function Choose({ label, value, options, onChange }: ChooseProps) {
+  const t = useWords(words);
+  return (
+    <Field label={label}>
+      {(props) => (
+        <select
+          {...props}
+          className="input"
+          value={value ?? ""}
+          onChange={(event) => onChange(event.target.value)}
+        >
+          <option value="">{t.any}</option>
+          {options.map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** From when to when; and how to clear all filters, which have these keys. */
+export function Stretch({ keys }: { keys: readonly string[] }) {
+  const t = useWords(words);
+  const [asked, ask] = useAsked();
+  const any = keys.some((key) => asked[key]);
+  const since = (hours: number) => ask({ begin: new Date(Date.now() - hours * HOUR).toISOString(), end: "" });
+  const none = Object.fromEntries(keys.map((key) => [key, ""]));
+  return (
+    <>
       <Moment label={t.from} value={asked.begin} onChange={(begin) => ask({ begin })} />
       <Moment label={t.to} value={asked.end} onChange={(end) => ask({ end })} />
       <div className="row presets">
@@ -108,7 +126,7 @@ export function Filters() {
           </Button>
         )}
       </div>
-    </search>
+    </>
   );
 }
 
@@ -131,57 +149,6 @@ export function Moment({ label, value, onChange }: MomentProps) {
           value={Number.isNaN(at) ? "" : typed(at).slice(0, 16)}
           onChange={(event) => onChange(moment(event.target.value))}
         />
-      )}
-    </Field>
-  );
-}
-
-interface JobProps {
-  value: string;
-  onChange: (job: string) => void;
-}
-
-/** A job by its name, with those suggested that are known. */
-export function JobFilter({ value, onChange }: JobProps) {
-  const t = useWords(words);
-  const { name: registry } = useRegistry();
-  const list = useId();
-  const [text, setText] = useState(value);
-  const rested = useRested(text, 400);
-  useEffect(() => setText(value), [value]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: asked for when typing rests, and only then
-  useEffect(() => {
-    if (rested !== value && rested === text) onChange(rested);
-  }, [rested]);
-  const known = useQuery({
-    queryKey: [registry, "jobs", "names", rested],
-    queryFn: () =>
-      answer(
-        api.GET("/api/r/{registry}/jobs", {
-          params: { path: { registry }, query: { search: rested || undefined, limit: 50 } },
-        }),
-      ),
-    staleTime: 30_000,
-  });
-  return (
-    <Field label={t.job}>
-      {(props) => (
-        <>
-          <input
-            {...props}
-            type="search"
-            className="input job"
-            list={list}
-            placeholder={t.anyJob}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <datalist id={list}>
-            {known.data?.jobs.map((job) => (
-              <option key={job.name} value={job.name} />
-            ))}
-          </datalist>
-        </>
       )}
     </Field>
   );

@@ -1,7 +1,6 @@
 // The ledger: a line for each shard of each fire, the newest first, more of them as one scrolls.
 
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
+import { useMemo } from "react";
 import { answer, api } from "../../api/client";
 import type { Fire } from "../../api/types";
 import { OutcomeBadge } from "../../components/Badge";
@@ -10,42 +9,28 @@ import { Duration, Time, Took } from "../../components/Time";
 import { type Column, VirtualTable } from "../../components/VirtualTable";
 import { history as words } from "../../i18n/history";
 import { useWords } from "../../i18n/language";
+import { PAGE, useEndless } from "../../lib/endless";
 import { useAsked } from "../../lib/place";
 import { useRegistry } from "../../shell/registry";
 import { question } from "./Filters";
 import { wasAsked, writeRun } from "./run";
-
-const PAGE = 100;
-
-/** So many lines before the end of those that are there the next page is asked for. */
-const AHEAD = 40;
 
 export function Ledger() {
   const t = useWords(words);
   const { name: registry } = useRegistry();
   const [asked, ask] = useAsked();
   const wanted = question(asked);
-  const found = useInfiniteQuery({
-    queryKey: [registry, "history", wanted],
-    queryFn: ({ pageParam }) =>
+  const { found, rows, onRange } = useEndless({
+    key: [registry, "history", wanted],
+    fetch: (after) =>
       answer(
         api.GET("/api/r/{registry}/history", {
-          params: { path: { registry }, query: { ...wanted, limit: PAGE, after: pageParam ?? undefined } },
+          params: { path: { registry }, query: { ...wanted, limit: PAGE, after } },
         }),
       ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.after,
-    // Whoever has read on is left in peace.
-    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) > 1 ? false : 5000),
+    rows: (page) => page.fires,
   });
-  const rows = useMemo(() => found.data?.pages.flatMap((page) => page.fires) ?? [], [found.data]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
-  const onRange = useCallback(
-    (_: number, last: number) => {
-      if (hasNextPage && !isFetchingNextPage && last > rows.length - AHEAD) fetchNextPage();
-    },
-    [hasNextPage, isFetchingNextPage, fetchNextPage, rows.length],
-  );
+  const { hasNextPage, isFetchingNextPage } = found;
   const columns = useMemo(() => columnsOf(t), [t]);
   if (found.isPending) return <Loading />;
   if (found.error) return <TroubleNote error={found.error} again={() => found.refetch()} />;

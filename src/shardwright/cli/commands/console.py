@@ -193,8 +193,8 @@ def _places(said: SaidConsole, given: tuple[str, ...], histories: tuple[str, ...
 def _apart(shown: tuple[Place, ...], named: set[str]) -> tuple[Place, ...]:
     """The same, without a history that nobody has named and that others have, too: registries in one folder
     keep theirs in one file unless they are told otherwise, and it does not say of which a job is."""
-    users = Counter(str(place.history) for place in shown if place.history is not None)
-    shared = [place for place in shown if place.name not in named and users[str(place.history)] > 1]
+    users = Counter(place.where for place in shown)
+    shared = [place for place in shown if place.name not in named and place.where and users[place.where] > 1]
     if shared:
         names = ", ".join(place.name for place in shared)
         click.echo(

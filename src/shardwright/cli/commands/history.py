@@ -36,6 +36,7 @@ class Wanted:
     shard: int | None
     disposition: Disposition | None
     outcome: str | None
+    server: str | None
     limit: int
 
 
@@ -63,6 +64,7 @@ class Wanted:
     type=click.Choice([OK, FAILED, TIMED_OUT, SUPERSEDED], case_sensitive=False),
     help="Only runs that came out like this.",
 )
+@click.option("--server", metavar="ADDRESS", help="Only what ran there, or in the process of this id.")
 @click.option("--limit", type=click.IntRange(1, MOST), metavar="N", help=f"At most so many; else {USUAL}.")
 @click.option("--log", is_flag=True, help="With what the runs wrote to the log.")
 @click.option("--statistics", is_flag=True, help="How many came to what, for each job and day (in UTC).")
@@ -76,6 +78,7 @@ def history_command(
     shard: int | None,
     disposition: str | None,
     outcome: str | None,
+    server: str | None,
     limit: int | None,
     log: bool,
     statistics: bool,
@@ -87,8 +90,8 @@ def history_command(
     a later fire stands for it. SKIPPED: it was not to run, and why. LOST: its run was lost, and is not run
     again. UNKNOWN: nobody can tell any more. RUNNING: nobody has told its end yet.
     """
-    fires_only = {"--shard": shard, "--disposition": disposition, "--outcome": outcome, "--log": log or None}
-    _check(fires_only, limit, statistics=statistics, audit=audit)
+    fires_only = {"--shard": shard, "--disposition": disposition, "--outcome": outcome, "--server": server}
+    _check({**fires_only, "--log": log or None}, limit, statistics=statistics, audit=audit)
     wanted = Wanted(
         job,
         moment(begin, "--from") if begin is not None else None,
@@ -96,6 +99,7 @@ def history_command(
         shard,
         Disposition(disposition) if disposition else None,
         outcome,
+        server,
         limit or USUAL,
     )
     if wanted.begin and wanted.end and wanted.begin >= wanted.end:
@@ -136,6 +140,7 @@ def _fires(context: click.Context, store: "Store", wanted: Wanted, log: bool) ->
         disposition=wanted.disposition,
         outcome=wanted.outcome,
         item=wanted.shard,
+        server=wanted.server,
         limit=wanted.limit,
     )
     if wanted.job is not None and not page.entries:

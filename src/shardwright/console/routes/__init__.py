@@ -1,7 +1,7 @@
 """The routes of the desk: all that is shown and done in a registry, a file for each room."""
 
 from ..routing import Routes
-from . import doctor, fleet, history, jobs, recipes, servers, settings, steering, tree
+from . import doctor, fleet, history, jobs, recipes, servers, settings, steering, traces, tree
 
 every: tuple[Routes, ...] = (
     fleet.routes,
@@ -10,6 +10,7 @@ every: tuple[Routes, ...] = (
     settings.routes,
     servers.routes,
     history.routes,
+    traces.routes,
     recipes.routes,
     tree.routes,
     doctor.routes,

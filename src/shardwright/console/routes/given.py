@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Path, Query, Request
 from pydantic import BaseModel
 
+from ...errors import NotValid
 from ...ops.operator import Done, Operator
 from ...ops.values import Shown
 from ..desk import Room
@@ -32,6 +33,12 @@ Address = Annotated[str, Path(min_length=1, max_length=1000)]
 OneJob = Annotated[str | None, Query(min_length=1, max_length=1000)]
 When = Annotated[Time | None, Query()]
 Offset = Annotated[int, Query(ge=0, le=10_000_000)]
+
+
+def check_stretch(begin: Time | None, end: Time | None) -> None:
+    """Refuse a stretch of time that ends before it begins."""
+    if begin is not None and end is not None and begin >= end:
+        raise NotValid("begin must be before end")
 
 
 def shown(model: type[Model], value: Shown) -> Model:

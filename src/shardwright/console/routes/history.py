@@ -5,16 +5,16 @@ from typing import Annotated
 
 from fastapi import Query
 
-from ...errors import NotThere, NotValid
+from ...errors import NotThere
 from ...history import ledger, queries
 from ...history.ledger import Key
 from ...ops import told
 from .. import reasons
 from ..gate import ABOUT_PEOPLE
-from ..models import Changes, Counts, Disposition, FirePage, Log, Outcome, Time, Why
+from ..models import Changes, Counts, Disposition, FirePage, Log, Outcome, Why
 from ..roles import Role
 from ..routing import Routes, Visit
-from .given import Here, OneJob, When
+from .given import Here, OneJob, When, check_stretch
 
 routes = Routes("history")
 
@@ -31,13 +31,17 @@ def list_fires(
     begin: When = None,
     end: When = None,
     shard: Annotated[int | None, Query(ge=0, lt=2**31)] = None,
+    server: Annotated[
+        str | None,
+        Query(min_length=1, max_length=255, description="An address, or the whole id of a process."),
+    ] = None,
     disposition: Disposition | None = None,
     outcome: Outcome | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[str | None, Query(max_length=200, description="`after` of the last page.")] = None,
 ) -> FirePage:
     """What became of fires, the latest first, a line for each shard."""
-    _check(begin, end)
+    check_stretch(begin, end)
     with here.history() as store:
         page = queries.history(
             store,
@@ -47,6 +51,7 @@ def list_fires(
             disposition=ledger.Disposition(disposition) if disposition is not None else None,
             outcome=outcome,
             item=shard,
+            server=server,
             limit=limit,
             after=after,
         )
@@ -68,7 +73,7 @@ def show_log(here: Here, job: Name, made: Big, fire: Fire, shard: Small, attempt
 @routes.get("/r/{registry}/history/statistics", needs=Role.VIEWER)
 def count_fires(here: Here, job: OneJob = None, begin: When = None, end: When = None) -> Counts:
     """How many shards of fires came to what, for each job and day, the latest first."""
-    _check(begin, end)
+    check_stretch(begin, end)
     with here.history() as store:
         counts = queries.statistics(store, job=job, begin=begin, end=end)
     latest = sorted(counts, key=lambda each: each.day, reverse=True)
@@ -96,13 +101,8 @@ def list_changes(
 ) -> Changes:
     """Who changed what, the latest first. Who came in and whose account was changed is told to admins of all
     registries only: it may be about another registry."""
-    _check(begin, end)
+    check_stretch(begin, end)
     without = () if visitor.sees_all else ABOUT_PEOPLE
     with here.history() as store:
         notes = queries.audit(store, job=job, begin=begin, end=end, without=without, limit=limit)
     return Changes.model_validate({"changes": [told.note(each) for each in notes]})
-
-
-def _check(begin: Time | None, end: Time | None) -> None:
-    if begin is not None and end is not None and begin >= end:
-        raise NotValid("begin must be before end")

@@ -79,9 +79,12 @@ def show_timeline(
     job: JobName,
     fires: Annotated[int, Query(ge=1, le=50)] = 20,
     before: Annotated[str | None, Query(max_length=100, description="`before` of the last answer.")] = None,
+    first: Annotated[
+        int, Query(ge=0, le=10_000_000, description="The first shard that is told; of each fire 200 are.")
+    ] = 0,
 ) -> Timeline:
     """Its last fires with their shards, when each began and ended."""
-    return timelines.read(here, job, fires, before)
+    return timelines.read(here, job, fires, before, first)
 
 
 @routes.get("/r/{registry}/jobs/{job}/preview", needs=Role.VIEWER)

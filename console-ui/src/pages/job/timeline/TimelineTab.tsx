@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import { answer, api } from "../../../api/client";
 import { Badge } from "../../../components/Badge";
 import { Button } from "../../../components/Button";
@@ -14,6 +14,9 @@ import { Gantt } from "./Gantt";
 
 const ZOOMS = [5, 10, 20, 50];
 
+/** So many shards are told at a time. */
+const PAGE = 200;
+
 /** The last fires by shards, as bars. */
 export function TimelineTab({ name }: PartProps) {
   const w = useWords(words).timeline;
@@ -22,30 +25,27 @@ export function TimelineTab({ name }: PartProps) {
   const [fires, setFires] = useState(20);
   const [mode, setMode] = useState<"fire" | "clock">("fire");
   const [before, setBefore] = useState<string[]>([]);
+  const [first, setFirst] = useState(0);
   const from = before.at(-1);
   const found = useQuery({
-    queryKey: [...keys.timeline(registry.name, name), fires, from],
+    queryKey: [...keys.timeline(registry.name, name), fires, from, first],
     queryFn: () =>
       answer(
         api.GET("/api/r/{registry}/jobs/{job}/timeline", {
           params: {
             path: { registry: registry.name, job: name },
-            query: { fires, ...(from !== undefined && { before: from }) },
+            query: { fires, first, ...(from !== undefined && { before: from }) },
           },
         }),
       ),
     enabled: registry.history,
     placeholderData: keepPreviousData,
   });
-  const leftOut = useMemo(
-    () => Math.max(0, ...(found.data?.fires.map((fire) => fire.left_out) ?? [])),
-    [found.data],
-  );
-
   if (!registry.history) return <EmptyState title={w.noHistory}>{w.noHistoryWhy}</EmptyState>;
   if (found.error) return <TroubleNote error={found.error} again={found.refetch} />;
   if (!found.data) return <Loading />;
   const earlier = found.data.before;
+  const { next } = found.data;
   return (
     <section className="card stack" aria-label={w.title}>
       <div className="row spread">
@@ -92,7 +92,24 @@ export function TimelineTab({ name }: PartProps) {
       ) : (
         <Gantt name={name} timeline={found.data} mode={mode} />
       )}
-      {leftOut > 0 && <p className="muted">{w.leftOut(leftOut)}</p>}
+      {(first > 0 || next !== null) && (
+        <div className="row">
+          <Button
+            small
+            icon="back"
+            disabled={first === 0}
+            onClick={() => setFirst(Math.max(0, first - PAGE))}
+          >
+            {w.lower}
+          </Button>
+          <span className="muted" role="status">
+            {w.shards(first, first + PAGE - 1)}
+          </span>
+          <Button small disabled={next === null} onClick={() => next !== null && setFirst(next)}>
+            {w.higher}
+          </Button>
+        </div>
+      )}
       <div className="key">
         <Badge tone="ok">{c.outcomes.ok}</Badge>
         <Badge tone="bad">
