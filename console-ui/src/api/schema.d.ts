@@ -745,7 +745,7 @@ export interface paths {
         };
         /**
          * List Servers
-         * @description Every machine that a job knows.
+         * @description A page of the machines that a job knows, found by their address or by the name of a job.
          */
         get: operations["list_servers"];
         put?: never;
@@ -1886,12 +1886,18 @@ export interface components {
         Server: {
             /** Address */
             address: string;
-            /** Disabled */
+            /**
+             * Disabled
+             * @description In how many of them it may not work.
+             */
             disabled: number;
             /** Instances */
             instances: number;
-            /** Jobs */
-            jobs: string[];
+            /**
+             * Jobs
+             * @description How many jobs know it; they may be very many, and are told of one server at a time.
+             */
+            jobs: number;
             /**
              * Owns
              * @description How many shards those on it own, over all jobs.
@@ -1951,6 +1957,8 @@ export interface components {
         Servers: {
             /** Servers */
             servers: components["schemas"]["Server"][];
+            /** Total */
+            total: number;
         };
         /** Services */
         Services: {
@@ -6284,7 +6292,11 @@ export interface operations {
     };
     list_servers: {
         parameters: {
-            query?: never;
+            query?: {
+                search?: string;
+                offset?: number;
+                limit?: number;
+            };
             header?: never;
             path: {
                 registry: string;

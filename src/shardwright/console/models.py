@@ -251,8 +251,10 @@ class Left(Document):
 class Server(Document):
     address: str
     instances: int
-    jobs: list[str]
+    jobs: int
+    """How many jobs know it; they may be very many, and are told of one server at a time."""
     disabled: int
+    """In how many of them it may not work."""
     owns: int
     """How many shards those on it own, over all jobs."""
     runs: int
@@ -261,6 +263,7 @@ class Server(Document):
 
 class Servers(Document):
     servers: list[Server]
+    total: int
 
 
 class ServerJob(Document):

@@ -28,7 +28,7 @@ export function ServerActions({ server, buttons = false }: { server: Counted; bu
   const disable = async () => {
     const asked = {
       title: t.askDisable(address),
-      body: t.askDisableText(server.jobs.length),
+      body: t.askDisableText(server.jobs),
       action: t.disable,
     };
     if (!(await confirm(asked))) return;
@@ -53,7 +53,7 @@ export function ServerActions({ server, buttons = false }: { server: Counted; bu
 
   const items: { title: string; onChoose: () => void; danger?: boolean }[] = [
     ...(server.disabled > 0 ? [{ title: t.enable, onChoose: enable }] : []),
-    ...(server.disabled < server.jobs.length ? [{ title: t.disable, onChoose: disable }] : []),
+    ...(server.disabled < server.jobs ? [{ title: t.disable, onChoose: disable }] : []),
     ...(instances > 0 ? [{ title: t.drain, onChoose: drain }] : []),
     ...(instances > 0 ? [{ title: t.shutdown, onChoose: shutdown, danger: true }] : []),
     ...(instances === 0 ? [{ title: t.remove, onChoose: remove, danger: true }] : []),

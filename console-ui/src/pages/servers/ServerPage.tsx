@@ -34,7 +34,7 @@ export function ServerPage({ address }: { address: string }) {
   const whole = {
     address,
     instances: jobs.reduce((sum, each) => sum + each.instances, 0),
-    jobs: jobs.map((each) => each.job),
+    jobs: jobs.length,
     disabled: jobs.filter((each) => each.status === "DISABLED").length,
   };
   return (
