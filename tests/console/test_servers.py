@@ -12,11 +12,11 @@ def test_every_machine_is_told_with_its_load(any_desk: Counter) -> None:
     bureau.of(PY, job="b", owners={0: PY})
     bureau.put({"sharding/0/running": PY}, "a")
     bureau.set("servers/192.0.2.4", "DISABLED", "b")
-    found = any_desk.seen(lambda answer: sum(each["runs"] for each in answer["servers"]) == 1, "servers")
-    assert found["servers"] == [
-        {"address": "192.0.2.4", "instances": 1, "jobs": 2, "disabled": 1, "owns": 3, "runs": 1},
-        {"address": "192.0.2.5", "instances": 1, "jobs": 1, "disabled": 0, "owns": 1, "runs": 0},
-    ]
+    bureau.operator.drain("a", PY2)
+    keys = ("address", "instances", "jobs", "disabled", "owns", "runs", "draining")
+    wanted = [("192.0.2.4", 1, 2, 1, 3, 1, 0), ("192.0.2.5", 1, 1, 0, 1, 0, 1)]
+    told = {"servers": [dict(zip(keys, each, strict=True)) for each in wanted], "total": 2}
+    any_desk.seen(lambda answer: answer == told, "servers")
     one = any_desk.viewer.get("servers/192.0.2.4")
     assert one["jobs"] == [
         {"job": "a", "status": "OK", "instances": 1},
@@ -80,10 +80,21 @@ def test_a_machine_is_drained_of_all_its_jobs_or_of_none(desk: Counter) -> None:
     assert bureau.names("~draining", "a") == (PY,)
 
 
+def test_a_drained_machine_is_let_work_again(desk: Counter) -> None:
+    bureau, operator = desk.bureau, desk.operator
+    for job in "ab":
+        bureau.of(PY, PY2, job=job, owners={0: PY})
+    refused = operator.post("servers/192.0.2.4/undrain", {}, 409)
+    assert (refused["kind"], "was drained" in refused["error"]) == ("refused", True)
+    operator.post("servers/192.0.2.4/drain")
+    assert len(operator.post("servers/192.0.2.4/undrain")["changed"]) == 2
+    assert (bureau.names("~draining", "a"), bureau.names("~draining", "b")) == ((), ())
+
+
 def test_a_machine_that_nobody_knows_is_not_found(desk: Counter) -> None:
     desk.bureau.of(PY)
     desk.seen(lambda answer: answer["total"] == 1)
     assert desk.viewer.get("servers/192.0.2.99", 404)["kind"] == "unknown"
-    for what in ("enable", "disable", "shutdown", "drain"):
+    for what in ("enable", "disable", "shutdown", "drain", "undrain"):
         assert desk.operator.post(f"servers/192.0.2.99/{what}", {}, 404)["kind"] == "unknown"
     assert desk.operator.delete("servers/192.0.2.99", 404)["kind"] == "unknown"

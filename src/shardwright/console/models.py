@@ -259,6 +259,8 @@ class Server(Document):
     """How many shards those on it own, over all jobs."""
     runs: int
     """How many shards run on it."""
+    draining: int
+    """How many of its members, over all jobs, are being drained or leave."""
 
 
 class Servers(Document):

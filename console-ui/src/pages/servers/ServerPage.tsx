@@ -36,6 +36,7 @@ export function ServerPage({ address }: { address: string }) {
     instances: jobs.reduce((sum, each) => sum + each.instances, 0),
     jobs: jobs.length,
     disabled: jobs.filter((each) => each.status === "DISABLED").length,
+    draining: members.filter((each) => each.draining).length,
   };
   return (
     <div className="page">

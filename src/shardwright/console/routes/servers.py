@@ -33,6 +33,7 @@ def list_servers(
             disabled=each.disabled,
             owns=each.owns,
             runs=each.runs,
+            draining=each.draining,
         )
         for each in found[offset : offset + limit]
     ]
@@ -84,6 +85,13 @@ def drain_server(visitor: Visit, here: Here, address: Address) -> Done:
     """Have all processes on a server give their shards away."""
     with operating(here, visitor) as operator:
         return done(operator.drain_server(address))
+
+
+@routes.post("/r/{registry}/servers/{address}/undrain", needs=Role.OPERATOR)
+def undrain_server(visitor: Visit, here: Here, address: Address) -> Done:
+    """Let all processes on a server work again that were drained."""
+    with operating(here, visitor) as operator:
+        return done(operator.undrain_server(address))
 
 
 @routes.delete("/r/{registry}/servers/{address}", needs=Role.OPERATOR)
