@@ -10,9 +10,9 @@ import { ToastProvider } from "./components/Toast";
 import { common } from "./i18n/common";
 import { locale, useLanguage, useWords } from "./i18n/language";
 import { shell } from "./i18n/shell";
-import { unpart, useHash } from "./lib/place";
+import { part, unpart, useHash } from "./lib/place";
 import { Boundary } from "./shell/Boundary";
-import { useRegistry } from "./shell/registry";
+import { registryAt, registryNamed, useRegistry } from "./shell/registry";
 import { Shell } from "./shell/Shell";
 
 const LoginPage = lazy(() => import("./pages/login"));
@@ -63,6 +63,7 @@ function Nowhere() {
 function Inside({ session }: { session: Session }) {
   const [place] = useHash();
   const w = useWords(shell);
+  if (!registryAt(place, session.registries)) return <NoSuchRegistry session={session} place={place} />;
   const job = /^\/r\/[^/]+\/jobs\/([^/]+)/.exec(place)?.[1];
   return (
     <SessionProvider session={session}>
@@ -74,6 +75,25 @@ function Inside({ session }: { session: Session }) {
         </Boundary>
       </Shell>
     </SessionProvider>
+  );
+}
+
+/** Nothing of a registry is around it: the one that was meant is not there. */
+function NoSuchRegistry({ session, place }: { session: Session; place: string }) {
+  const w = useWords(shell);
+  return (
+    <main className="main">
+      <EmptyState title={w.noSuchRegistry(registryNamed(place) ?? "")}>
+        <p>{w.noSuchRegistryWhy}</p>
+        <ul className="stack">
+          {session.registries.map(({ name }) => (
+            <li key={name}>
+              <Link href={`/r/${part(name)}/jobs`}>{name}</Link>
+            </li>
+          ))}
+        </ul>
+      </EmptyState>
+    </main>
   );
 }
 

@@ -1,6 +1,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { watch } from "./api/attention";
 import { Trouble } from "./api/client";
 import { App } from "./app";
 import { apply } from "./lib/theme";
@@ -11,6 +12,7 @@ import "./styles/controls.css";
 import "./styles/table.css";
 
 apply();
+watch(window);
 
 const client = new QueryClient({
   defaultOptions: {

@@ -147,6 +147,20 @@ def test_signing_out_ends_the_session_here_and_not_only_in_the_browser(here: Hou
     assert here.stranger.post("/api/logout").status == 200
 
 
+@pytest.mark.parametrize("by_itself", [{"x-shardwright-unattended": "1"}, {"accept": "text/event-stream"}])
+def test_what_the_page_fetches_by_itself_prolongs_no_session(here: House, by_itself: dict[str, str]) -> None:
+    somebody = here.somebody({"main": Role.VIEWER})
+    page = somebody.but(more=by_itself)
+    here.clock.advance(IDLE - 2)
+    assert somebody.get("/api/r/main/jobs").status == 200
+    for path in ("/api/r/main/jobs", "/api/r/main/live"):
+        here.clock.advance(IDLE / 2 - 1)
+        assert page.get(path).status == 200
+    here.clock.advance(2)
+    assert page.get("/api/r/main/jobs").status == 401
+    assert somebody.get("/api/r/main/jobs").status == 401
+
+
 def test_a_session_that_nobody_uses_is_over(here: House, ann: Caller) -> None:
     here.clock.advance(IDLE)
     assert ann.get("/api/users").status == 401

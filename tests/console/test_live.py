@@ -2,16 +2,20 @@
 
 import os
 import signal
+import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from shardwright.console.desk import MOST_STREAMS, Desk
-from shardwright.console.live import MOST_EVENTS, Event, Listener
+from shardwright.console.lasts import Lasts
+from shardwright.console.live import MOST_EVENTS, Event, Listener, Watcher, _Following
 from shardwright.console.refusals import Refusal
 from shardwright.console.settings import Place
 from shardwright.coordination.claim import Cursor, Tenure
+from shardwright.history.store import Store
 from shardwright.registry import Create, Delete, connect
 from tests.faults.processes import Child
 from tests.ops.bureau import PY, PY2, Bureau
@@ -102,6 +106,30 @@ def test_how_a_fire_came_out_is_told_when_the_history_knows(desk: Counter) -> No
         desk.bureau.put({"sharding/0/running": PY})
         told = follower.hear("jobs", lambda data: data["changed"] and data["changed"][0]["last"])
         assert told["changed"][0]["last"]["outcome"] == "failed"
+
+
+class Restless(_Following):
+    """What is followed where one job changes for as long as it is read, the first time."""
+
+    looks = 0
+
+    def read_up(self, names: Collection[str], with_cursors: Collection[str]) -> set[str]:
+        self.looks += 1
+        return {"restless"} if self.looks == 1 else super().read_up(names, with_cursors)
+
+
+def test_a_job_that_changes_while_it_is_first_read_keeps_no_other_out_of_the_picture(tmp_path: Path) -> None:
+    with Bureau.in_a_file(tmp_path) as bureau:
+        for job in ("quiet", "restless"):
+            bureau.of(PY, job=job)
+        lasts = Lasts("main", lambda: Store(tmp_path / "history.db", trace=False))
+        watcher = Watcher("main", lambda: connect(bureau.url), lasts)
+        with connect(bureau.url) as registry:
+            following = Restless(registry, threading.Event())
+            registry.wait_for(following.complete)
+            for _ in range(2):
+                watcher._look(following)
+        assert sorted(watcher.picture(0).rows) == ["quiet", "restless"]
 
 
 # Trouble

@@ -1,5 +1,6 @@
 """Servers: the machines, their load, and letting them work or not."""
 
+from shardwright.registry import Create
 from tests.ops.bureau import JAVA, PY, PY2
 
 from .counter import Counter
@@ -11,11 +12,11 @@ def test_every_machine_is_told_with_its_load(any_desk: Counter) -> None:
     bureau.of(PY, job="b", owners={0: PY})
     bureau.put({"sharding/0/running": PY}, "a")
     bureau.set("servers/192.0.2.4", "DISABLED", "b")
-    found = any_desk.seen(lambda answer: sum(each["runs"] for each in answer["servers"]) == 1, "servers")
-    assert found["servers"] == [
-        {"address": "192.0.2.4", "instances": 1, "jobs": ["a", "b"], "disabled": 1, "owns": 3, "runs": 1},
-        {"address": "192.0.2.5", "instances": 1, "jobs": ["a"], "disabled": 0, "owns": 1, "runs": 0},
-    ]
+    bureau.operator.drain("a", PY2)
+    keys = ("address", "instances", "jobs", "disabled", "owns", "runs", "draining")
+    wanted = [("192.0.2.4", 1, 2, 1, 3, 1, 0), ("192.0.2.5", 1, 1, 0, 1, 0, 1)]
+    told = {"servers": [dict(zip(keys, each, strict=True)) for each in wanted], "total": 2}
+    any_desk.seen(lambda answer: answer == told, "servers")
     one = any_desk.viewer.get("servers/192.0.2.4")
     assert one["jobs"] == [
         {"job": "a", "status": "OK", "instances": 1},
@@ -25,6 +26,33 @@ def test_every_machine_is_told_with_its_load(any_desk: Counter) -> None:
         ("a", 2, 1),
         ("b", 1, 0),
     ]
+
+
+def test_machines_are_found_by_address_or_job_and_come_page_by_page(desk: Counter) -> None:
+    desk.bureau.of(PY, PY2, JAVA, job="nightly-report")
+    desk.bureau.of(PY2, job="archive")
+    desk.seen(lambda answer: answer["total"] == 3, "servers")
+
+    def found(asked: str) -> tuple[list[str], int]:
+        told = desk.viewer.get(f"servers?{asked}")
+        return [each["address"] for each in told["servers"]], told["total"]
+
+    assert found("search=2.5") == (["192.0.2.5"], 1)
+    assert found("search=%20ARCH") == (["192.0.2.5"], 1)
+    assert found("search=nightly") == (["192.0.2.2", "192.0.2.4", "192.0.2.5"], 3)
+    assert found("search=nowhere") == ([], 0)
+    assert found("offset=1&limit=1") == (["192.0.2.4"], 3)
+    assert found("offset=3") == ([], 3)
+
+
+def test_how_much_is_told_of_a_machine_does_not_grow_with_its_jobs(desk: Counter) -> None:
+    jobs = [f"{desk.bureau.registry.namespace}/job-{number}" for number in range(500)]
+    for first in range(0, len(jobs), 100):
+        some = jobs[first : first + 100]
+        desk.bureau.land(*(Create(f"{job}/config", "") for job in some))
+        desk.bureau.land(*(Create(f"{job}/servers/192.0.2.{end}", "") for job in some for end in (4, 5)))
+    desk.seen(lambda told: [each["jobs"] for each in told["servers"]] == [500, 500], "servers")
+    assert len(desk.viewer.caller.get("/api/r/main/servers").body) < 300
 
 
 def test_a_machine_is_disabled_enabled_shut_down_and_forgotten(any_desk: Counter) -> None:
@@ -52,10 +80,21 @@ def test_a_machine_is_drained_of_all_its_jobs_or_of_none(desk: Counter) -> None:
     assert bureau.names("~draining", "a") == (PY,)
 
 
+def test_a_drained_machine_is_let_work_again(desk: Counter) -> None:
+    bureau, operator = desk.bureau, desk.operator
+    for job in "ab":
+        bureau.of(PY, PY2, job=job, owners={0: PY})
+    refused = operator.post("servers/192.0.2.4/undrain", {}, 409)
+    assert (refused["kind"], "was drained" in refused["error"]) == ("refused", True)
+    operator.post("servers/192.0.2.4/drain")
+    assert len(operator.post("servers/192.0.2.4/undrain")["changed"]) == 2
+    assert (bureau.names("~draining", "a"), bureau.names("~draining", "b")) == ((), ())
+
+
 def test_a_machine_that_nobody_knows_is_not_found(desk: Counter) -> None:
     desk.bureau.of(PY)
     desk.seen(lambda answer: answer["total"] == 1)
     assert desk.viewer.get("servers/192.0.2.99", 404)["kind"] == "unknown"
-    for what in ("enable", "disable", "shutdown", "drain"):
+    for what in ("enable", "disable", "shutdown", "drain", "undrain"):
         assert desk.operator.post(f"servers/192.0.2.99/{what}", {}, 404)["kind"] == "unknown"
     assert desk.operator.delete("servers/192.0.2.99", 404)["kind"] == "unknown"

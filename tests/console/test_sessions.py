@@ -67,11 +67,13 @@ def test_setting_the_wall_clock_prolongs_nothing(sessions: Sessions, clock: Hand
 
 
 def test_being_looked_at_prolongs_nothing(sessions: Sessions, clock: HandClock) -> None:
-    _, session = sessions.begin("ann", stamp="1", address="here")
+    opens, session = sessions.begin("ann", stamp="1", address="here")
     clock.advance(IDLE - 1)
     assert sessions.find(session.key)
+    assert sessions.opened(opens)
     clock.advance(1)
     assert sessions.find(session.key) is None
+    assert sessions.opened(opens) is None
 
 
 def test_one_is_ended_by_its_key_and_all_of_a_user_by_their_name(sessions: Sessions) -> None:

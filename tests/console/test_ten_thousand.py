@@ -35,6 +35,8 @@ def test_ten_thousand_jobs_are_paged_and_one_that_changes_is_told_alone(desk: Co
         assert [len(page) for page in pages] == [200, 200, 100]
         assert pages[-1][-1]["name"] == "job-09999"
         assert desk.viewer.get("jobs?search=0777")["total"] == 11
+        assert len(desk.viewer.caller.get("/api/r/main/servers").body) < 300
+        assert desk.viewer.get("servers?search=job-07777")["servers"][0]["jobs"] == JOBS
         follower.forget()
         desk.bureau.land(Put(f"{registry.namespace}/job-05000/servers/192.0.2.4", "DISABLED"))
         event = follower.hear("jobs", lambda data: data["changed"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shardwright.errors import NotThere, NotValid, Overtaken
+from shardwright.errors import NotThere, NotValid, OperationError, Overtaken
 from shardwright.ops import (
     browsing,
     doctor,
@@ -16,7 +16,7 @@ from shardwright.ops import (
     statistics,
 )
 from shardwright.ops.overview import Totals
-from shardwright.registry import Create, Delete, Tree
+from shardwright.registry import Create, Delete, Landed, Tree
 from shardwright.registry.tree import Branch, Unread
 
 from .bureau import JAVA, PY, PY2, Bureau
@@ -53,13 +53,14 @@ def test_loads_are_the_servers_with_what_they_own_and_run(bureau: Bureau) -> Non
     bureau.of(PY, PY2, job="a", shards=3, owners={0: PY, 1: PY, 2: PY2})
     bureau.of(PY, job="b", owners={0: PY})
     bureau.put({"sharding/1/running": PY2}, "a")
+    bureau.operator.drain("a", PY)
     rows = {sight.name: overview.row(sight) for sight in sights(bureau)}
     loads = overview.loads(rows)
     listed = servers.listing(bureau.registry)
     assert [(each.address, each.instances, each.jobs, each.disabled) for each in loads] == [
         (each.address, each.instances, each.jobs, each.disabled) for each in listed
     ]
-    assert [(each.owns, each.runs) for each in loads] == [(3, 0), (1, 1)]
+    assert [(each.owns, each.runs, each.draining) for each in loads] == [(3, 0, 1), (1, 1, 0)]
     told, members = overview.at_server(rows, "192.0.2.4")
     assert told == servers.jobs_of(bureau.registry, "192.0.2.4")
     assert [(job, each.owns) for job, each in members] == [("a", 2), ("b", 1)]
@@ -150,6 +151,23 @@ def test_a_server_is_drained_of_every_job_or_of_none(bureau: Bureau) -> None:
     assert [each.draining for each in jobs.detail(bureau.registry, "a").members] == [True, False]
     with pytest.raises(NotThere, match="no job knows a server"):
         bureau.operator.drain_server("192.0.2.99")
+
+
+def test_a_drained_server_is_let_work_again_in_every_job_but_who_leaves_of_itself(bureau: Bureau) -> None:
+    for job in "abc":
+        bureau.of(PY, PY2, job=job, owners={0: PY})
+    for job in "ab":
+        bureau.operator.drain(job, PY)
+    leaving = Create(bureau.path(f"~draining/{PY}", "c"), ephemeral=True)
+    assert isinstance(bureau.members.wait(bureau.members.commit(leaving)), Landed)
+    done = bureau.operator.undrain_server("192.0.2.4")
+    assert done.changed == tuple(f"{PY} may work for the job '{job}' again" for job in "ab")
+    assert (bureau.audit[-1].what, bureau.audit[-1].target) == ("undrain", "server 192.0.2.4")
+    assert [bureau.names("~draining", job) for job in "abc"] == [(), (), (PY,)]
+    with pytest.raises(OperationError, match=r"no process on the server '192\.0\.2\.4' was drained"):
+        bureau.operator.undrain_server("192.0.2.4")
+    with pytest.raises(NotThere, match="no job knows a server"):
+        bureau.operator.undrain_server("192.0.2.99")
 
 
 def test_shardings_at_the_top_are_found_and_nothing_else_is_taken_for_one(bureau: Bureau) -> None:

@@ -1,6 +1,7 @@
 // How the page speaks to the console. Answers are data; everything else becomes a `Trouble` with a sentence.
 
 import createClient, { type Middleware } from "openapi-fetch";
+import { isAttended } from "./attention";
 import type { paths } from "./schema";
 import type { Problem } from "./types";
 
@@ -29,9 +30,10 @@ export function onSignedOut(told: () => void): void {
   signedOut = told;
 }
 
-const manners: Middleware = {
+export const manners: Middleware = {
   onRequest({ request }) {
     if (request.method !== "GET" && csrf) request.headers.set("X-Shardwright-CSRF", csrf);
+    if (!isAttended()) request.headers.set("X-Shardwright-Unattended", "1");
     return request;
   },
   async onResponse({ response, schemaPath }) {

@@ -101,7 +101,8 @@ export interface paths {
         };
         /**
          * List Changes
-         * @description Who changed what, the latest first.
+         * @description Who changed what, the latest first. Who came in and whose account was changed is told to admins of all
+         *     registries only: it may be about another registry.
          */
         get: operations["list_changes"];
         put?: never;
@@ -745,7 +746,7 @@ export interface paths {
         };
         /**
          * List Servers
-         * @description Every machine that a job knows.
+         * @description A page of the machines that a job knows, found by their address or by the name of a job.
          */
         get: operations["list_servers"];
         put?: never;
@@ -854,6 +855,26 @@ export interface paths {
          * @description Order all processes on a server to leave their jobs.
          */
         post: operations["shut_down_server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/r/{registry}/servers/{address}/undrain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undrain Server
+         * @description Let all processes on a server work again that were drained.
+         */
+        post: operations["undrain_server"];
         delete?: never;
         options?: never;
         head?: never;
@@ -970,7 +991,7 @@ export interface paths {
         /**
          * Show Node
          * @description One node and the names of its children, secrets masked. The namespace and the recipes are for all; the
-         *     rest of the registry is for admins.
+         *     rest of the registry, where other namespaces may be, is for admins of all registries.
          */
         get: operations["show_node"];
         put?: never;
@@ -1926,12 +1947,23 @@ export interface components {
         Server: {
             /** Address */
             address: string;
-            /** Disabled */
+            /**
+             * Disabled
+             * @description In how many of them it may not work.
+             */
             disabled: number;
+            /**
+             * Draining
+             * @description How many of its members, over all jobs, are being drained or leave.
+             */
+            draining: number;
             /** Instances */
             instances: number;
-            /** Jobs */
-            jobs: string[];
+            /**
+             * Jobs
+             * @description How many jobs know it; they may be very many, and are told of one server at a time.
+             */
+            jobs: number;
             /**
              * Owns
              * @description How many shards those on it own, over all jobs.
@@ -1991,6 +2023,8 @@ export interface components {
         Servers: {
             /** Servers */
             servers: components["schemas"]["Server"][];
+            /** Total */
+            total: number;
         };
         /** Services */
         Services: {
@@ -6412,7 +6446,11 @@ export interface operations {
     };
     list_servers: {
         parameters: {
-            query?: never;
+            query?: {
+                search?: string;
+                offset?: number;
+                limit?: number;
+            };
             header?: never;
             path: {
                 registry: string;
@@ -7034,6 +7072,110 @@ export interface operations {
         };
     };
     shut_down_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                address: string;
+                registry: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description It makes no sense, or cannot be done: why. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody has signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It is not there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused as things stand now. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much was sent. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+            /** @description Too many tries. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The registry or the history is out of reach. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undrain_server: {
         parameters: {
             query?: never;
             header?: never;

@@ -29,6 +29,7 @@ export type JobChanged = Schemas["JobChanged"];
 export type Hello = Schemas["Hello"];
 
 export type Server = Schemas["Server"];
+export type Servers = Schemas["Servers"];
 export type ServerPage = Schemas["ServerPage"];
 export type ServerJob = Schemas["ServerJob"];
 export type ServerMember = Schemas["ServerMember"];

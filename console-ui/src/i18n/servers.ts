@@ -9,6 +9,8 @@ export const servers = words(
     search: "Find a server",
     none: "No server is known here yet. One appears as soon as a process joins a job.",
     noMatch: (search: string) => `No server matches “${search}”.`,
+    more: (n: number, left: number) =>
+      n === left ? `Show the other ${n}` : `Show ${n} of the other ${left}`,
     server: "Server",
     state: "State",
     instances: "Instances",
@@ -81,6 +83,7 @@ export const servers = words(
     search: "查找服务器",
     none: "目前没有已知的服务器。一旦有进程加入作业，就会显示在这里。",
     noMatch: (search) => `没有与“${search}”匹配的服务器。`,
+    more: (n, left) => (n === left ? `显示其余 ${n} 台` : `显示其余 ${left} 台中的 ${n} 台`),
     server: "服务器",
     state: "状态",
     instances: "实例数",

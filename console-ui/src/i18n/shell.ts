@@ -28,6 +28,8 @@ export const shell = words(
     nothingHereWhy: "The address leads nowhere.",
     noRegistry: "No registry for you",
     noRegistryWhy: "You have no role in any registry. Somebody who keeps the accounts can give you one.",
+    noSuchRegistry: (name: string) => `There is no registry “${name}” here`,
+    noSuchRegistryWhy: "It is not known here, or not for you to see. These are:",
     toFleet: "To the fleet",
     broken: "This page broke",
     pages: {
@@ -68,6 +70,8 @@ export const shell = words(
     nothingHereWhy: "此地址无效。",
     noRegistry: "没有可用的注册中心",
     noRegistryWhy: "您在任何注册中心都没有角色，请联系账户管理员。",
+    noSuchRegistry: (name) => `这里没有注册中心“${name}”`,
+    noSuchRegistryWhy: "它不存在，或者您无权查看。您可以查看：",
     toFleet: "前往作业总览",
     broken: "页面出错",
     pages: {

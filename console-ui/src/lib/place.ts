@@ -26,9 +26,20 @@ function search(): string {
   return rest.join("?");
 }
 
+const followers = new Set<() => void>();
+
+/** All are told at once: otherwise what is inside would be shown at the new address before what is around it. */
+function tellAll(): void {
+  for (const told of [...followers]) told();
+}
+
 function subscribe(told: () => void): () => void {
-  addEventListener("hashchange", told);
-  return () => removeEventListener("hashchange", told);
+  if (followers.size === 0) addEventListener("hashchange", tellAll);
+  followers.add(told);
+  return () => {
+    followers.delete(told);
+    if (followers.size === 0) removeEventListener("hashchange", tellAll);
+  };
 }
 
 export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {

@@ -12,13 +12,25 @@ export interface RegistryHere extends Omit<SeenRegistry, "role"> {
   to: (...parts: string[]) => string;
 }
 
-/** The registry that is looked at: the one in the address, or the first. */
+/** The registry that an address names, or the first where it names none. Undefined where it names one that is
+ * not there, or not for us: another one in its place would be looked at, and changed, by mistake. */
+export function registryAt(place: string, registries: readonly SeenRegistry[]): SeenRegistry | undefined {
+  const named = registryNamed(place);
+  return named === undefined ? registries[0] : registries.find((each) => each.name === named);
+}
+
+/** The name of the registry in an address, if there is one. */
+export function registryNamed(place: string): string | undefined {
+  const found = /^\/r\/([^/]+)/.exec(place)?.[1];
+  return found === undefined ? undefined : unpart(found);
+}
+
+/** The registry that is looked at; there is one wherever a page of one is shown. */
 export function useRegistry(): RegistryHere {
   const { registries } = useSession();
   const [place] = useHash();
-  const named = decodeRegistry(place);
+  const found = registryAt(place, registries);
   return useMemo(() => {
-    const found = registries.find((each) => each.name === named) ?? registries[0];
     if (!found) throw new Error("there is no registry here");
     const role = found.role as Role;
     return {
@@ -27,10 +39,5 @@ export function useRegistry(): RegistryHere {
       may: (wanted) => ROLES.indexOf(role) >= ROLES.indexOf(wanted),
       to: (...parts) => ["", "r", found.name, ...parts].map((each) => part(each)).join("/"),
     };
-  }, [registries, named]);
-}
-
-function decodeRegistry(place: string): string | undefined {
-  const found = /^\/r\/([^/]+)/.exec(place)?.[1];
-  return found === undefined ? undefined : unpart(found);
+  }, [found]);
 }

@@ -110,9 +110,10 @@ class Gate:
 
     # -- coming back --------------------------------------------------------------------------------
 
-    def session(self, opens: str) -> Session | None:
-        """The session that a cookie opens, if its user may still come in."""
-        session = self.sessions.used(opens)
+    def session(self, opens: str, *, prolong: bool = True) -> Session | None:
+        """The session that a cookie opens, if its user may still come in. It lasts longer for that, unless
+        nobody asked."""
+        session = self.sessions.used(opens) if prolong else self.sessions.opened(opens)
         if session is None or self._roles(session) is not None:
             return session
         self.sessions.end(session.key)

@@ -23,6 +23,9 @@ from .sessions import Session
 COOKIE = "shardwright-session"
 CSRF = "x-shardwright-csrf"
 
+#: Said with what the page fetches by itself, while nobody does anything there.
+UNATTENDED = "x-shardwright-unattended"
+
 #: The most that may be sent with a call, in bytes, and how long that may take, in seconds.
 LARGEST_BODY = 256 * 1024
 PATIENCE = 20.0
@@ -107,8 +110,9 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _session(self, scope: Scope) -> Session | None:
-        opens = _cookie(headers_of(scope).get("cookie", ""))
-        return self._gate.session(opens) if opens else None
+        headers = headers_of(scope)
+        opens = _cookie(headers.get("cookie", ""))
+        return self._gate.session(opens, prolong=_is_attended(headers)) if opens else None
 
     def _check_origin(self, scope: Scope, session: Session | None) -> None:
         """Only the page itself may change anything; a form or a script on another page may not."""
@@ -155,6 +159,11 @@ def headers_of(scope: Scope) -> dict[str, str]:
         else:
             found[key] = value.decode("latin-1")
     return found
+
+
+def _is_attended(headers: Mapping[str, str]) -> bool:
+    """Whether somebody asked for this. Browsers take up a stream again by themselves, and do not say so."""
+    return UNATTENDED not in headers and "text/event-stream" not in headers.get("accept", "")
 
 
 def _last(said: str | None) -> str:

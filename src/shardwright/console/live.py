@@ -189,13 +189,12 @@ class Watcher:
         return self._picture
 
     def join(self, listener: Listener) -> None:
-        with self._lock:
+        with self._lock:  # or what it is told of trouble comes after the word that it is over, and stays
             self._listeners |= {listener}
-        picture, trouble = self._picture, self._trouble
-        if trouble:
-            listener.tell(_event("trouble", {"error": trouble}))
-        elif picture is not None:
-            listener.tell(_hello(picture))
+            if self._trouble:
+                listener.tell(_event("trouble", {"error": self._trouble}))
+            elif self._picture is not None:
+                listener.tell(_hello(self._picture))
         self._bell.set()
 
     def leave(self, listener: Listener) -> None:
@@ -259,6 +258,7 @@ class Watcher:
         # What goes on changing while it is read is looked at the next time.
         known.changed = following.read_up(wanted, with_cursors)
         if known.changed and first:
+            known.changed = wanted  # nothing of it was taken in: all of it is looked at again
             return True
         seen = wanted - known.changed
         sights = {name: following.sight(name, now, cursors=name in with_cursors) for name in seen}
@@ -315,11 +315,12 @@ class Watcher:
             return
         if not self._trouble:
             log.warning("%s: %s", self._name, why)
-        self._trouble = why
-        self._ready.set()
         event = _event("trouble", {"error": why})
-        for listener in self._listeners:
-            listener.tell(event)
+        with self._lock:
+            self._trouble = why
+            self._ready.set()
+            for listener in self._listeners:
+                listener.tell(event)
 
     def _tell(
         self,
@@ -331,10 +332,12 @@ class Watcher:
         picture = self._picture
         assert picture is not None
         if first:
-            self._trouble, self._greeted = "", True
-            self._ready.set()
-            for listener in self._listeners:
-                listener.tell(_hello(picture))
+            event = _hello(picture)
+            with self._lock:
+                self._trouble, self._greeted = "", True
+                self._ready.set()
+                for listener in self._listeners:
+                    listener.tell(event)
         elif changed or told:
             event = self._jobs_event(picture, changed | told)
             for listener in self._listeners:
@@ -384,10 +387,8 @@ class _Following:
 
     def read_up(self, names: Collection[str], with_cursors: Collection[str]) -> set[str]:
         """Read what of these jobs was only told to have changed; gives back those that are not known now."""
-        unread: tuple[str, ...] = ()
         for _ in range(TRIES):
-            self._gather(with_cursors)
-            unread = (*self._unread(self._theirs, names, ()), *self._unread(self._ours, names, with_cursors))
+            unread = self._all_unread(names, with_cursors)
             if not unread:
                 return set()
             try:
@@ -397,8 +398,12 @@ class _Following:
             except (RegistryError, TimeoutError) as error:
                 log.debug("what has changed could not be read: %s", error)
                 return set(names)
-        # What changes all the time keeps nobody from the others.
-        return {self._job_of(path) for path in unread}
+        # What changes all the time, or did while others were read last, keeps nobody from the others.
+        return {self._job_of(path) for path in self._all_unread(names, with_cursors)}
+
+    def _all_unread(self, names: Collection[str], with_cursors: Collection[str]) -> tuple[str, ...]:
+        self._gather(with_cursors)
+        return (*self._unread(self._theirs, names, ()), *self._unread(self._ours, names, with_cursors))
 
     def _job_of(self, path: str) -> str:
         root = next(tree.root for tree in (self._ours, self._theirs) if path.startswith(f"{tree.root}/"))

@@ -267,16 +267,21 @@ class Left(Document):
 class Server(Document):
     address: str
     instances: int
-    jobs: list[str]
+    jobs: int
+    """How many jobs know it; they may be very many, and are told of one server at a time."""
     disabled: int
+    """In how many of them it may not work."""
     owns: int
     """How many shards those on it own, over all jobs."""
     runs: int
     """How many shards run on it."""
+    draining: int
+    """How many of its members, over all jobs, are being drained or leave."""
 
 
 class Servers(Document):
     servers: list[Server]
+    total: int
 
 
 class ServerJob(Document):

@@ -1,8 +1,8 @@
 """Sessions: who has signed in. They are kept in memory, so a new start of the console ends all of them.
 
 A browser holds an id that says nothing and cannot be guessed; here is only its hash. One ends when nobody
-has used it for half an hour, after twelve hours in any case, when its user signs out, and when the account
-is changed.
+has used it for half an hour (what the page fetches by itself is no use), after twelve hours in any case, when
+its user signs out, and when the account is changed.
 """
 
 import hashlib
@@ -94,17 +94,18 @@ class Sessions:
         """The session that an id opens, which lasts longer for it; None where it opens none."""
         with self._lock:
             known_as = _hashed(opens)
-            session = self._held.get(known_as)
+            session = self._open(known_as)
             if session is None:
                 return None
-            boot = self._clock.boot()
-            if session.is_over(boot):
-                self._forget([known_as])
-                return None
-            session = replace(session, used_boot=boot)
+            session = replace(session, used_boot=self._clock.boot())
             del self._held[known_as]  # so that those not used for longest come first
             self._held[known_as] = session
             return session
+
+    def opened(self, opens: str) -> Session | None:
+        """The session that an id opens, which lasts no longer for it."""
+        with self._lock:
+            return self._open(_hashed(opens))
 
     def find(self, key: str) -> Session | None:
         """A session by its key; it does not last longer for being looked at."""
@@ -133,6 +134,13 @@ class Sessions:
             gone = [known_as for known_as, session in self._held.items() if which(session)]
             self._forget(gone)
             return len(gone)
+
+    def _open(self, known_as: str) -> Session | None:
+        session = self._held.get(known_as)
+        if session is not None and session.is_over(self._clock.boot()):
+            self._forget([known_as])
+            return None
+        return session
 
     def _forget(self, gone: list[str]) -> None:
         for known_as in gone:

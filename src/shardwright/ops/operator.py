@@ -147,6 +147,27 @@ class Operator:
             "undrain", target, lambda: steering.undrain(looking.at(self.registry, job), instance)
         )
 
+    def undrain_server(self, address: str) -> Done:
+        """Let all processes on a server work again that were drained, each in its jobs. Who leaves of itself
+        goes on leaving."""
+
+        def plan() -> Plan:
+            names = [sight.name for sight in self._on_server(None, address)]
+            there = looking.all_at(self.registry, names)
+            drained = [
+                (sight, who)
+                for sight in there
+                for who in servers.here(sight, address)
+                if steering.was_drained(sight, who)
+            ]
+            if not drained:
+                raise OperationError(
+                    f"no process on the server {address!r} was drained: there is none to let work"
+                )
+            return steering.together(*(steering.undrain(sight, who) for sight, who in drained))
+
+        return self._change("undrain", _target(None, server=address), plan)
+
     # -- masters of services ------------------------------------------------------------------------
 
     def designate(self, service: str, address: str, *, root: str = candidacy.ROOT) -> Done:

@@ -49,6 +49,8 @@ class Load(Shown):
     """How many shards the processes there own, over all jobs."""
     runs: int
     """How many shards run there."""
+    draining: int
+    """How many of its members, over all jobs, are being drained or leave."""
 
 
 def row(sight: Sight) -> Row:
@@ -115,6 +117,7 @@ def loads(rows: Mapping[str, Row]) -> tuple[Load, ...]:
     processes: dict[str, set[tuple[str, str]]] = {}
     owns: Counter[str] = Counter()
     runs: Counter[str] = Counter()
+    draining: Counter[str] = Counter()
     for name, each in rows.items():
         for address, enabled in each.servers:
             known.setdefault(address, []).append(name)
@@ -123,6 +126,7 @@ def loads(rows: Mapping[str, Row]) -> tuple[Load, ...]:
             processes.setdefault(member.server, set()).add(process)
             owns[member.server] += member.owns
             runs[member.server] += member.runs
+            draining[member.server] += member.draining
     return tuple(
         Load(
             address,
@@ -131,6 +135,7 @@ def loads(rows: Mapping[str, Row]) -> tuple[Load, ...]:
             disabled[address],
             owns[address],
             runs[address],
+            draining[address],
         )
         for address in sorted(known)
     )

@@ -209,6 +209,12 @@ def undrain(sight: Sight, who: str) -> Plan:
     )
 
 
+def was_drained(sight: Sight, who: str) -> bool:
+    """Whether somebody had an instance drained; one that leaves of itself says so by a node of its own."""
+    node = f"draining/{who}"
+    return node in sight.own and not sight.own.owner(node)
+
+
 def drained(registry: Registry, job: str, who: str) -> bool:
     """Whether an instance owns and runs nothing of a job any more, or is not in it."""
     sight = looking.at(registry, job)

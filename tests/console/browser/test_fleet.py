@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import APIResponse, Route, expect
 
 from shardwright.ops import jobs
 from tests.console.browser.desk import Desk
@@ -94,6 +94,28 @@ def test_a_change_made_elsewhere_is_seen_without_a_reload(desk: Desk, stage: Sta
     expect(desk.row("nightly-report").first).to_contain_text("OK")
     with stage.operator() as operator:
         operator.disable("nightly-report")
+        expect(desk.row("nightly-report").first).to_contain_text("Disabled")
+        operator.enable("nightly-report")
+        expect(desk.row("nightly-report").first).to_contain_text("OK")
+
+
+def test_an_answer_that_comes_after_a_change_and_was_read_before_it_does_not_stay(
+    desk: Desk, stage: Stage
+) -> None:
+    late: list[tuple[Route, APIResponse]] = []
+    desk.go("jobs")
+    expect(desk.row("nightly-report").first).to_contain_text("OK")
+    desk.page.route(
+        "**/api/r/main/jobs?*search=*", lambda route: late.append((route, route.fetch())), times=1
+    )
+    desk.page.get_by_label("Search jobs").fill("nightly")
+    disabled = desk.page.get_by_role("button", name="Disabled")
+    wait_until(lambda: disabled.inner_text().startswith("0") and late, "the list is asked for")
+    with stage.operator() as operator:
+        operator.disable("nightly-report")
+        expect(disabled).to_contain_text("1")
+        for route, answer in late:
+            route.fulfill(response=answer)
         expect(desk.row("nightly-report").first).to_contain_text("Disabled")
         operator.enable("nightly-report")
         expect(desk.row("nightly-report").first).to_contain_text("OK")

@@ -56,6 +56,18 @@ def test_the_tree_of_another_registry_is_another(desk: Desk, stage: Stage) -> No
     expect(desk.page.get_by_text("This node is not there any more.")).to_be_visible()
 
 
+def test_a_registry_that_is_not_there_is_said_to_be_so_and_no_other_is_shown_instead(desk: Desk) -> None:
+    desk.go("servers")
+    expect(desk.row("10.0.0.1")).to_be_visible()
+    desk.go("servers", registry="nowhere")
+    expect(desk.page.get_by_text("There is no registry “nowhere” here")).to_be_visible()
+    expect(desk.row("10.0.0.1")).to_have_count(0)
+    expect(desk.page.get_by_role("button")).to_have_count(0)
+    expect(desk.page.get_by_role("link", name="other")).to_be_visible()
+    desk.page.get_by_role("link", name="main").click()
+    expect(desk.row("index-photos").first).to_be_visible()
+
+
 def test_whoever_has_a_role_in_one_registry_sees_that_one_alone(desk: Desk, browser: Browser) -> None:
     desk.go_to("users")
     desk.button("New account").click()
@@ -70,6 +82,9 @@ def test_whoever_has_a_role_in_one_registry_sees_that_one_alone(desk: Desk, brow
         expect(gwen.row("index-photos").first).to_be_visible()
         expect(switcher(gwen)).to_have_count(0)
         assert [each["name"] for each in gwen.get("about")["session"]["registries"]] == ["main"]
+        gwen.go("jobs", registry="other")
+        expect(gwen.page.get_by_text("There is no registry “other” here")).to_be_visible()
+        expect(gwen.page.get_by_role("link")).to_have_text(["main"])
         gwen.check()
     desk.go_to("users")
     desk.button("Delete gwen").click()

@@ -91,6 +91,24 @@ def test_a_server_is_drained_shut_down_and_removed(desk: Desk, stage: Stage) -> 
     stage.end(newcomer)
 
 
+def test_a_server_is_drained_and_let_work_again(desk: Desk, stage: Stage) -> None:
+    def draining() -> list[bool]:
+        with stage.registry() as registry:
+            members = [each for job in stage.jobs for each in jobs.detail(registry, job["name"]).members]
+        return [each.draining for each in members if each.server == "10.0.0.2"]
+
+    desk.go("servers")
+    desk.choose("Actions for 10.0.0.2", "Drain")
+    desk.confirm("Drain")
+    wait_until(lambda: draining() == [True] * 5, "it is drained of every job")
+    desk.go("servers/10.0.0.2")
+    expect(desk.page.get_by_text("draining").first).to_be_visible()
+    desk.button("Let work again").click()
+    expect(desk.page.get_by_text("draining")).to_have_count(0)
+    assert draining() == [False] * 5
+    expect(desk.button("Let work again")).to_have_count(0)
+
+
 def test_one_instance_is_drained_and_let_work_again(desk: Desk) -> None:
     desk.go("servers/10.0.0.3")
     row = desk.page.get_by_role("row").filter(has_text="10.0.0.3@-@").filter(has_text="archive")

@@ -11,7 +11,7 @@ import { servers as words } from "../../i18n/servers";
 import { useAct } from "../../shell/act";
 import { useRegistry } from "../../shell/registry";
 
-type Counted = Pick<Server, "address" | "instances" | "disabled" | "jobs">;
+type Counted = Pick<Server, "address" | "instances" | "disabled" | "jobs" | "draining">;
 
 /** In a table they are a menu, and on the server's own page buttons. */
 export function ServerActions({ server, buttons = false }: { server: Counted; buttons?: boolean }) {
@@ -28,7 +28,7 @@ export function ServerActions({ server, buttons = false }: { server: Counted; bu
   const disable = async () => {
     const asked = {
       title: t.askDisable(address),
-      body: t.askDisableText(server.jobs.length),
+      body: t.askDisableText(server.jobs),
       action: t.disable,
     };
     if (!(await confirm(asked))) return;
@@ -39,6 +39,8 @@ export function ServerActions({ server, buttons = false }: { server: Counted; bu
     if (!(await confirm(asked))) return;
     await act(() => answer(api.POST("/api/r/{registry}/servers/{address}/drain", { params })));
   };
+  const undrain = () =>
+    act(() => answer(api.POST("/api/r/{registry}/servers/{address}/undrain", { params })));
   const shutdown = async () => {
     const asked = { title: t.askShutdown(address), body: t.askShutdownText(instances), action: t.shutdown };
     if (!(await confirm({ ...asked, danger: true }))) return;
@@ -53,8 +55,9 @@ export function ServerActions({ server, buttons = false }: { server: Counted; bu
 
   const items: { title: string; onChoose: () => void; danger?: boolean }[] = [
     ...(server.disabled > 0 ? [{ title: t.enable, onChoose: enable }] : []),
-    ...(server.disabled < server.jobs.length ? [{ title: t.disable, onChoose: disable }] : []),
+    ...(server.disabled < server.jobs ? [{ title: t.disable, onChoose: disable }] : []),
     ...(instances > 0 ? [{ title: t.drain, onChoose: drain }] : []),
+    ...(server.draining > 0 ? [{ title: t.undrain, onChoose: undrain }] : []),
     ...(instances > 0 ? [{ title: t.shutdown, onChoose: shutdown, danger: true }] : []),
     ...(instances === 0 ? [{ title: t.remove, onChoose: remove, danger: true }] : []),
   ];

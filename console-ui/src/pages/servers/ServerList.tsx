@@ -1,31 +1,37 @@
 // All servers, with what they carry and what can be done to each.
 
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { answer, api } from "../../api/client";
-import type { Server } from "../../api/types";
+import type { Server, Servers } from "../../api/types";
 import { Badge } from "../../components/Badge";
+import { Button } from "../../components/Button";
 import { EmptyState, Loading, TroubleNote } from "../../components/States";
 import { useWords } from "../../i18n/language";
 import { servers as words } from "../../i18n/servers";
+import { useRested } from "../../lib/late";
+import { usePaged } from "../../lib/paged";
 import { useAsked } from "../../lib/place";
 import { useRegistry } from "../../shell/registry";
 import { ServerActions } from "./ServerActions";
 import "./servers.css";
 
+const PAGE = 100;
+
 export function ServerList() {
   const t = useWords(words);
   const { name: registry } = useRegistry();
   const [asked, ask] = useAsked();
-  const found = useQuery({
-    queryKey: [registry, "servers"],
-    queryFn: () => answer(api.GET("/api/r/{registry}/servers", { params: { path: { registry } } })),
+  const search = asked.search ?? "";
+  const rested = useRested(search);
+  const found = usePaged<Server, Servers>({
+    size: PAGE,
+    key: (page) => [registry, "servers", { search: rested }, page],
+    fetch: (page) => fetchPage(registry, rested, page),
+    rows: (page) => page.servers,
     refetchInterval: 5000,
   });
-  const search = asked.search ?? "";
-  const all = found.data?.servers ?? [];
-  const shown = all.filter((each) => fits(each, search));
-  const most = Math.max(1, ...all.map((each) => each.owns));
+  const shown = Array.from({ length: found.total }, (_, index) => found.at(index)).filter((each) => !!each);
+  const left = found.total - shown.length;
   return (
     <div className="page">
       <header>
@@ -47,20 +53,26 @@ export function ServerList() {
         </div>
       </div>
       {found.error && <TroubleNote error={found.error} />}
-      {found.isPending && <Loading />}
-      {found.data && shown.length === 0 && <EmptyState title={search ? t.noMatch(search) : t.none} />}
-      {shown.length > 0 && <Table servers={shown} most={most} />}
+      {found.pending && !found.error && <Loading />}
+      {!found.pending && found.total === 0 && <EmptyState title={rested ? t.noMatch(rested) : t.none} />}
+      {shown.length > 0 && <Table servers={shown} />}
+      {left > 0 && (
+        <Button onClick={() => found.onRange(0, shown.length + PAGE - 1)}>
+          {t.more(Math.min(left, PAGE), left)}
+        </Button>
+      )}
     </div>
   );
 }
 
-function fits(server: Server, search: string): boolean {
-  const text = search.trim().toLowerCase();
-  return !text || [server.address, ...server.jobs].some((each) => each.toLowerCase().includes(text));
+function fetchPage(registry: string, search: string, page: number): Promise<Servers> {
+  const query = { offset: page * PAGE, limit: PAGE, ...(search && { search }) };
+  return answer(api.GET("/api/r/{registry}/servers", { params: { path: { registry }, query } }));
 }
 
-function Table({ servers, most }: { servers: Server[]; most: number }) {
+function Table({ servers }: { servers: Server[] }) {
   const t = useWords(words);
+  const most = Math.max(1, ...servers.map((each) => each.owns));
   const { to } = useRegistry();
   return (
     <div className="table-wrap">
@@ -92,7 +104,7 @@ function Table({ servers, most }: { servers: Server[]; most: number }) {
                 <State server={server} />
               </td>
               <td className="end">{server.instances}</td>
-              <td className="end">{server.jobs.length}</td>
+              <td className="end">{server.jobs}</td>
               <td>
                 <Load server={server} most={most} />
               </td>
@@ -109,7 +121,7 @@ function Table({ servers, most }: { servers: Server[]; most: number }) {
 
 export function State({ server }: { server: Pick<Server, "instances" | "disabled" | "jobs"> }) {
   const t = useWords(words);
-  const total = server.jobs.length;
+  const total = server.jobs;
   if (server.disabled > 0 && server.disabled >= total) return <Badge tone="off">{t.off}</Badge>;
   if (server.instances === 0) return <Badge tone="bad">{t.gone}</Badge>;
   if (server.disabled > 0) return <Badge tone="warn">{t.partly(server.disabled, total)}</Badge>;

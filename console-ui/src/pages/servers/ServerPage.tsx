@@ -34,8 +34,9 @@ export function ServerPage({ address }: { address: string }) {
   const whole = {
     address,
     instances: jobs.reduce((sum, each) => sum + each.instances, 0),
-    jobs: jobs.map((each) => each.job),
+    jobs: jobs.length,
     disabled: jobs.filter((each) => each.status === "DISABLED").length,
+    draining: members.filter((each) => each.draining).length,
   };
   return (
     <div className="page">

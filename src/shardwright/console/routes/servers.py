@@ -1,18 +1,51 @@
 """Servers: the machines of a namespace, their load, and letting them work or not."""
 
+from collections.abc import Collection
+from typing import Annotated
+
+from fastapi import Query
+
 from ...ops import overview
+from ...ops.overview import Load
 from ..models import Done, Server, ServerJob, ServerMember, ServerPage, Servers
 from ..roles import Role
 from ..routing import Routes, Visit
-from .given import Address, Here, done, operating, shown
+from .given import Address, Here, Offset, done, operating, shown
 
 routes = Routes("servers")
 
 
 @routes.get("/r/{registry}/servers", needs=Role.VIEWER)
-def list_servers(here: Here) -> Servers:
-    """Every machine that a job knows."""
-    return Servers(servers=[shown(Server, each) for each in here.picture().loads])
+def list_servers(
+    here: Here,
+    search: Annotated[str, Query(max_length=1000)] = "",
+    offset: Offset = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Servers:
+    """A page of the machines that a job knows, found by their address or by the name of a job."""
+    picture = here.picture()
+    found = _found(picture.loads, picture.rows.keys(), search)
+    told = [
+        Server(
+            address=each.address,
+            instances=each.instances,
+            jobs=len(each.jobs),
+            disabled=each.disabled,
+            owns=each.owns,
+            runs=each.runs,
+            draining=each.draining,
+        )
+        for each in found[offset : offset + limit]
+    ]
+    return Servers(servers=told, total=len(found))
+
+
+def _found(loads: Collection[Load], jobs: Collection[str], search: str) -> list[Load]:
+    text = search.strip().casefold()
+    if not text:
+        return list(loads)
+    wanted = {job for job in jobs if text in job.casefold()}
+    return [each for each in loads if text in each.address.casefold() or not wanted.isdisjoint(each.jobs)]
 
 
 @routes.get("/r/{registry}/servers/{address}", needs=Role.VIEWER)
@@ -52,6 +85,13 @@ def drain_server(visitor: Visit, here: Here, address: Address) -> Done:
     """Have all processes on a server give their shards away."""
     with operating(here, visitor) as operator:
         return done(operator.drain_server(address))
+
+
+@routes.post("/r/{registry}/servers/{address}/undrain", needs=Role.OPERATOR)
+def undrain_server(visitor: Visit, here: Here, address: Address) -> Done:
+    """Let all processes on a server work again that were drained."""
+    with operating(here, visitor) as operator:
+        return done(operator.undrain_server(address))
 
 
 @routes.delete("/r/{registry}/servers/{address}", needs=Role.OPERATOR)
