@@ -29,6 +29,8 @@ export interface Order {
 export interface Choice {
   chosen: ReadonlySet<string>;
   onChange: (chosen: ReadonlySet<string>) => void;
+  /** While something is done to what is chosen, nothing else can be. */
+  fixed?: boolean;
 }
 
 interface Props<Row> {
@@ -141,7 +143,7 @@ export function VirtualTable<Row>({
     }
     if (event.key === " " && choice) {
       event.preventDefault();
-      choice.onChange(toggled(choice.chosen, rowKey(here)));
+      if (!choice.fixed) choice.onChange(toggled(choice.chosen, rowKey(here)));
     }
   };
 
@@ -177,7 +179,7 @@ export function VirtualTable<Row>({
                     type="checkbox"
                     aria-label={w.selectAll}
                     checked={allChosen}
-                    disabled={inSight.length === 0}
+                    disabled={choice.fixed || inSight.length === 0}
                     onChange={() => {
                       const chosen = new Set(choice.chosen);
                       for (const key of inSight) allChosen ? chosen.delete(key) : chosen.add(key);
@@ -245,6 +247,7 @@ export function VirtualTable<Row>({
                           tabIndex={-1}
                           aria-label={w.selectRow(key)}
                           checked={chosen}
+                          disabled={choice.fixed}
                           onChange={() => choice.onChange(toggled(choice.chosen, key))}
                         />
                       )}

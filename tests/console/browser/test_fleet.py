@@ -98,6 +98,23 @@ def test_several_jobs_are_disabled_and_enabled_at_once(desk: Desk, stage: Stage)
     assert status(stage, "on-request") == "OK"
 
 
+def test_while_something_is_done_to_many_jobs_no_others_can_be_chosen(desk: Desk) -> None:
+    """What was chosen meanwhile would be forgotten with the rest."""
+    held: list[Route] = []
+    desk.go("jobs")
+    choose(desk, "archive")
+    desk.page.route("**/api/r/main/bulk", held.append, times=1)
+    desk.button("Enable").click()
+    with desk.page.expect_request("**/api/r/main/bulk"):
+        desk.confirm("Enable")
+    other = desk.page.get_by_role("checkbox", name="Select on-request")
+    expect(other).to_be_disabled()
+    expect(desk.button("Enable")).to_be_disabled()
+    held[0].continue_()
+    expect(other).to_be_enabled()
+    expect_unchosen(desk, "archive")
+
+
 def test_a_change_made_elsewhere_is_seen_without_a_reload(desk: Desk, stage: Stage) -> None:
     desk.go("jobs")
     expect(desk.row("nightly-report").first).to_contain_text("OK")

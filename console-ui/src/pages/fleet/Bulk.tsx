@@ -19,17 +19,19 @@ interface Props {
   registry: string;
   chosen: ReadonlySet<string>;
   total: number;
+  /** Whether it is being done: what is chosen stays as it is meanwhile. */
+  busy: boolean;
+  onBusy: (busy: boolean) => void;
   onClear: () => void;
   onAll: () => void;
   onDone: () => void;
 }
 
-export function Bulk({ registry, chosen, total, onClear, onAll, onDone }: Props) {
+export function Bulk({ registry, chosen, total, busy, onBusy, onClear, onAll, onDone }: Props) {
   const w = useWords(fleet);
   const c = useWords(common);
   const confirm = useConfirm();
   const say = useToast();
-  const [busy, setBusy] = useState(false);
   const [report, setReport] = useState<BulkDone | null>(null);
 
   const act = async (action: Action) => {
@@ -47,7 +49,7 @@ export function Bulk({ registry, chosen, total, onClear, onAll, onDone }: Props)
       danger: action === "shutdown" || action === "disable",
     });
     if (!sure) return;
-    setBusy(true);
+    onBusy(true);
     const told: BulkDone = { done: [], refused: [] };
     try {
       for (let from = 0; from < jobs.length; from += AT_ONCE) {
@@ -63,7 +65,7 @@ export function Bulk({ registry, chosen, total, onClear, onAll, onDone }: Props)
     } catch (error) {
       say(error instanceof Error ? error.message : String(error), "bad");
     }
-    setBusy(false);
+    onBusy(false);
     if (told.refused.length > 0) setReport(told);
     else if (told.done.length > 0) {
       say(w.reportDone(told.done.length));
@@ -77,11 +79,11 @@ export function Bulk({ registry, chosen, total, onClear, onAll, onDone }: Props)
       <div className="bulk row" role="group" aria-label={c.actions}>
         <strong role="status">{w.selected(chosen.size)}</strong>
         {chosen.size < total && (
-          <Button small kind="quiet" onClick={onAll}>
+          <Button small kind="quiet" disabled={busy} onClick={onAll}>
             {w.selectAll(total)}
           </Button>
         )}
-        <Button small kind="quiet" onClick={onClear}>
+        <Button small kind="quiet" disabled={busy} onClick={onClear}>
           {w.unselect}
         </Button>
         <span className="grow" />

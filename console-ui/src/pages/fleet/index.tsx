@@ -28,6 +28,7 @@ export default function FleetPage() {
   const [search, setSearch] = useState(searched);
   const rested = useRested(search);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [busy, setBusy] = useState(false);
 
   // What is typed goes into the address when it has rested; an address that changes otherwise comes in here.
   const sent = useRef(searched);
@@ -106,6 +107,8 @@ export default function FleetPage() {
           registry={registry.name}
           chosen={chosen}
           total={found.total}
+          busy={busy}
+          onBusy={setBusy}
           onClear={() => setChosen(new Set())}
           onAll={async () => setChosen(new Set(await found.names()))}
           onDone={found.again}
@@ -123,7 +126,7 @@ export default function FleetPage() {
           onRange={found.onRange}
           rowKey={(job) => job.name}
           onOpen={open}
-          {...(registry.may("operator") && { choice: { chosen, onChange: setChosen } })}
+          {...(registry.may("operator") && { choice: { chosen, fixed: busy, onChange: setChosen } })}
           order={{ by: asked.sort, descending: asked.descending }}
           onOrder={(order: Order) => ask({ sort: order.by, descending: String(order.descending) })}
           empty={
