@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ from tests.databases import MariaDB, PostgreSQL
 from tests.zookeeper_server import Ensemble, Server
 
 pytest_plugins = ["tests.registry.summary"]
+
+ACCEPTANCE = Path(__file__).parent / "acceptance"
 
 NEEDS = {
     "zookeeper": {"zookeeper", "zookeeper_server", "ensemble"},
@@ -32,6 +35,8 @@ MISSING = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Who uses a server carries the mark, so that `-m "not zookeeper"` needs no list."""
     for item in items:
+        if item.path.is_relative_to(ACCEPTANCE):
+            item.add_marker("acceptance")
         for mark, fixtures in NEEDS.items():
             if isinstance(item, pytest.Function) and fixtures & set(item.fixturenames):
                 item.add_marker(mark)

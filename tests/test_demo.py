@@ -13,9 +13,15 @@ from tests.faults.processes import ROOT
 ENDS_WELL = "0 were finished twice, 0 were lost"
 
 
+#: Without what a make that runs these tests was told, which is not meant for the one in them.
+ENVIRONMENT = {name: told for name, told in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "ARGS")}
+
+
 def play(*options: str) -> tuple[list[str], int]:
     command = ["make", "--no-print-directory", "demo", *options]
-    played = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    played = subprocess.run(
+        command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=False
+    )
     return played.stdout.splitlines(), played.returncode
 
 
@@ -27,7 +33,7 @@ def play_on_a_terminal() -> tuple[str, int]:
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+        env={**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
     ) as playing:
         os.close(theirs)
         seen = b""
@@ -62,7 +68,12 @@ def test_off_a_terminal_and_on_zookeeper_it_is_told_in_sentences() -> None:
 
 def test_what_is_no_registry_is_refused_with_those_there_are() -> None:
     asked = subprocess.run(
-        ["make", "demo", "REGISTRY=consul"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["make", "demo", "REGISTRY=consul"],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert asked.returncode == 2
     assert "embedded" in asked.stderr

@@ -8,6 +8,7 @@ from shardwright.ops import masters
 from shardwright.ops.audit import Action
 from shardwright.ops.masters import Mastery
 from shardwright.ops.operator import Operator
+from shardwright.recipes.candidacy import ROOT
 from shardwright.registry import Create, Delete, Write, connect
 from tests.recipes.places import Place, until
 
@@ -150,13 +151,14 @@ def test_masters_that_an_operator_changes_are_told_to_the_audit_also_where_that_
                 f"host:1 was designated as the master of {ACCOUNT}",
             )
             assert first.wait(10)
-        assert (done.what, done.target) == ("designate", ACCOUNT)
+        target = ACCOUNT if root(place) == ROOT else f"{root(place)}/{ACCOUNT}"
+        assert (done.what, done.target) == ("designate", target)
         with pytest.raises(OperationError, match="nobody is 'host:9'"):
             operator.designate(ACCOUNT, "host:9", root=root(place))
     assert [(each.who, each.what, each.target, each.detail) for each in told] == [
-        ("ann", "designate", ACCOUNT, f"host:2 was designated as the master of {ACCOUNT}"),
-        ("ann", "resign", ACCOUNT, f"host:1 was designated as the master of {ACCOUNT}"),
-        ("ann", "designate", ACCOUNT, ""),
+        ("ann", "designate", target, f"host:2 was designated as the master of {ACCOUNT}"),
+        ("ann", "resign", target, f"host:1 was designated as the master of {ACCOUNT}"),
+        ("ann", "designate", target, ""),
     ]
     assert [each.outcome == "done" for each in told] == [True, True, False]
 
