@@ -103,7 +103,7 @@ def test_while_something_is_done_to_many_jobs_no_others_can_be_chosen(desk: Desk
     held: list[Route] = []
     desk.go("jobs")
     choose(desk, "archive")
-    desk.page.route("**/api/r/main/bulk", held.append, times=1)
+    desk.page.route("**/api/r/main/bulk", lambda route: held.append(route), times=1)
     desk.button("Enable").click()
     with desk.page.expect_request("**/api/r/main/bulk"):
         desk.confirm("Enable")
