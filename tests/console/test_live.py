@@ -28,8 +28,9 @@ from .counter import Counter, Follower, counter
 def test_who_begins_to_follow_is_greeted_and_told_what_changes(any_desk: Counter) -> None:
     bureau = any_desk.bureau
     bureau.of(PY, job="a", owners={0: PY})
+    any_desk.seen(lambda answer: answer["total"] == 1)
     with Follower(any_desk.room) as follower:
-        follower.hear("hello", lambda data: data["statistics"]["jobs"] in (0, 1))
+        follower.hear("hello", lambda data: data["statistics"]["jobs"] == 1)
         bureau.of(PY, job="b", owners={0: PY})
         told = follower.hear("jobs", lambda data: [each["name"] for each in data["changed"]] == ["b"])
         row = told["changed"][0]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import timedelta
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 
 from shardwright import Scheduler, Shard
+from shardwright.errors import Cancelled
+from shardwright.runtime import runs
 from shardwright.testing import Cluster, Replica
 
 FIRE = 10.0  # the first fire is so many seconds after the cluster's beginning
@@ -183,3 +186,18 @@ def test_an_error_that_cannot_say_what_it_is_is_a_failure_like_any_other(
     cluster.advance(seconds=FIRE + 5)
     assert last(cluster) == "failed"
     assert "Mute" in caplog.text
+
+
+@pytest.mark.parametrize(("left", "begins"), [(0.001, True), (0.0, False), (-60.0, False)])
+def test_what_has_not_begun_when_its_lease_is_over_does_not_begin(left: float, begins: bool) -> None:
+    """A process that was stopped between the claim and the first line of the job wakes up to a shard that is
+    somebody else's, before anybody there has noticed."""
+    entered: list[int] = []
+    body = runs._once(lambda shard: entered.append(shard.item), threading.Lock(), None)
+    shard = Shard(3, 4, "", "job", "", None, 7, 1, "scheduled", None, _lease=lambda: left)
+    if begins:
+        body(shard)
+    else:
+        with pytest.raises(Cancelled, match="its lease was over before it began"):
+            body(shard)
+    assert entered == ([3] if begins else [])

@@ -163,11 +163,14 @@ class Running:
 
 
 def _once(body: Body, begun: threading.Lock, begins: Callable[[], None] | None) -> Body:
-    """The body, unless somebody has decided that it is not to begin."""
+    """The body, unless somebody has decided that it is not to begin, or its lease is over: the process may
+    have stood still since the shard was claimed, and the shard be somebody else's by now."""
 
     def run(shard: Shard) -> object:
         if not begun.acquire(blocking=False):
             raise Cancelled("called off before it began")
+        if not shard.lease_left:
+            raise Cancelled("its lease was over before it began")
         if begins is not None:
             begins()
         return body(shard)
