@@ -436,6 +436,19 @@ def test_a_shard_that_java_reported_is_not_waited_for_and_one_it_did_not_is() ->
     assert steps(nodes) == []
 
 
+def test_what_we_reported_of_a_shard_that_is_javas_since_is_not_taken_for_javas_word() -> None:
+    """It may still run, for a later fire, where it was: the report is about the fire that our mark tells."""
+    nodes: dict[str, Told] = {**MIXED, **came(SECOND, FIRST, java=True)}
+    nodes |= {"guarantee/started/0": "", "guarantee/started/1": ""}
+    ours, again = a_view(nodes), a_view(nodes, made={"guarantee/started/1": 9})
+    place = ("started", "scheduled")
+    assert barrier.expected(ours, "started") == [0, 1]
+    assert barrier.reached(ours, place, None) == FIRST
+    assert barrier.expected(again, "started") == [0], "Java has called since, and reported anew"
+    called_for = a_view({**nodes, **called(FIRST)})
+    assert barrier.expected(called_for, "started") == [0], "what was called for keeps nobody waiting"
+
+
 REPORTED: dict[str, Told] = {
     **MIXED,
     **came(FIRST),

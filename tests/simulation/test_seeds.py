@@ -38,6 +38,7 @@ KEPT = (
     2938,
     3105,
     3621,
+    5980,
 )
 
 ROOT = Path(__file__).parents[2]

@@ -82,8 +82,26 @@ def expected(view: View, kind: str) -> list[int]:
     """The shards that are waited for; those that a Java member has reported need no more."""
     off = execution.disabled(view)
     reported = set(view.tree.children(reports(kind))) if instance.java_members(view) else set()
-    theirs = {item for item, owner in sharding.owners(view).items() if not instance.is_python(owner)}
-    return [item for item in view.items if item not in off and not (item in theirs and str(item) in reported)]
+    owners = sharding.owners(view)
+    theirs = {
+        item
+        for item, owner in owners.items()
+        if str(item) in reported and not instance.is_python(owner) and not _reported_by_us(view, kind, item)
+    }
+    return [item for item in view.items if item not in off and item not in theirs]
+
+
+def _reported_by_us(view: View, kind: str, item: int) -> bool:
+    """Whether one of us has told Java members of the shard, in a round that was not called for yet: it may be
+    theirs since, and run for a later fire where it was."""
+    told = view.tree.node(milestone.guarantee_node(kind, item)).made
+    for place in ((kind, SCHEDULED), (kind, ASKED)):
+        mark, last = milestone.marks_of(view, place).get(item), last_call(view, place)
+        if mark is None or not mark.java or (last is not None and order(mark.fire) <= order(last.fire)):
+            continue
+        if told <= view.tree.node(milestone.mark_node(place, item)).written:
+            return True
+    return False
 
 
 def reached(view: View, place: Place, last: Last | None) -> str | None:
