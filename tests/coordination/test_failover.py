@@ -241,6 +241,21 @@ def test_at_most_once_never_runs_again_what_a_dead_member_had_begun() -> None:
     ]
 
 
+def test_what_java_puts_up_of_a_job_that_wants_at_most_once_is_taken_down_and_a_live_run_goes_on() -> None:
+    nodes = {**ALONE, **member(B), **owned(A, B), "leader/failover/items/1": ""}
+    once = {"failover": True, "delivery": "at_most_once"}
+
+    def decided(by: str) -> list[object]:
+        run = Tenure(by, "x", FIRE, "scheduled", 1)
+        view = a_view(nodes, now=T, cursors={0: None, 1: cursor(at=T, run=run)}, config=once)
+        return list(failover.decide(view))
+
+    down = Delete("leader/failover/items/1")
+    assert decided(B) == [do(down, Require("~~cursor/1", 3))]
+    lost = Cursor(made=1, at=T, last=failover.DIED)
+    assert decided("10.9.9.9@-@1-z") == [do(down, Put("~~cursor/1", lost.text(), 3))]
+
+
 def test_a_finished_takeover_leaves_nothing_behind() -> None:
     view = a_view({"sharding/1/failover": A, "sharding/1/failovering": A, "sharding/0/failovering": B})
     assert list(failover.finished(view, 1)) == [

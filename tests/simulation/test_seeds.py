@@ -39,6 +39,7 @@ KEPT = (
     3105,
     3621,
     5980,
+    9020,
 )
 
 ROOT = Path(__file__).parents[2]

@@ -155,9 +155,13 @@ def put_up_unmarked(view: View) -> Iterator[Step]:
 
 
 def take_down(view: View) -> Iterator[Step]:
-    """Java members put shards up that the job wants at most once: they are accounted for, and not run."""
-    for item in waiting(view):
-        yield do(Delete(waiting_node(item)), *lost(view, item))
+    """Java members put shards up that the job wants at most once: they are accounted for, and not run. One
+    that somebody alive has claimed since goes on."""
+    up_now = waiting(view)
+    view.cursors.need(up_now)
+    for item in up_now:
+        account = [claim.unmoved(view, item)] if taken_up_since(view, item) else lost(view, item)
+        yield do(Delete(waiting_node(item)), *account)
 
 
 def look_after_taker(view: View, item: int) -> Iterator[Step | Look]:
