@@ -6,7 +6,7 @@ import pytest
 
 from shardwright.coordination import failover, latch, leader, unheard
 from shardwright.coordination.claim import Cursor, Tenure
-from shardwright.coordination.step import Claim, Create, Delete, Look, Put, Require, Start, Step, do
+from shardwright.coordination.step import Claim, Create, Delete, Look, Put, Require, Reread, Start, Step, do
 from shardwright.coordination.view import Run, Source
 from shardwright.registry import Unread
 
@@ -183,6 +183,22 @@ def test_what_java_ran_is_taken_over_under_the_number_that_put_it_up() -> None:
     assert isinstance(step, Step)
     assert isinstance(step.then, Start)
     assert [(each.item, each.fire, each.tries) for each in step.then.claims] == [(1, "#1", 2)]
+
+
+def test_a_claim_of_the_dead_that_java_took_over_is_accounted_for_by_a_cursor_read_since() -> None:
+    """Java does not tell the cursor. One that was read before may know nothing of the claim: then the shard
+    would be put up, and taken by Java, again and again."""
+    nodes = {
+        **ALONE,
+        **member(JAVA),
+        **owned(A, B),
+        "sharding/1/failovering": JAVA,
+        "sharding/1/running": JAVA,
+    }
+    known = {0: None, 1: cursor(at=T, run=LEFT)}
+    assert steps(nodes, cursors=known, since={"sharding/1/failovering": 990.0}) == [do(then=Reread((1,)))]
+    over = Cursor(made=1, at=T, last=f"taken over by {JAVA}")
+    assert steps(nodes, cursors=known) == [do(Put("~~cursor/1", over.text(), 3))]
 
 
 def test_a_busy_member_takes_only_when_nobody_is_idle_and_it_has_room() -> None:

@@ -15,7 +15,7 @@ run is of the taken shard and nothing else.
 from collections.abc import Iterator
 
 from . import claim, execution, gap, group, instance, latch, rotation, server, sharding, timekeeping
-from .step import Create, Delete, Look, Put, Step, Write, do
+from .step import Create, Delete, Look, Put, Reread, Step, Write, do
 from .view import Source, View, number
 
 WAITING = "leader/failover/items"
@@ -199,6 +199,9 @@ def leave_to_java(view: View, item: int, who: str) -> Iterator[Step]:
     if instance.is_python(who) or not gap.warden(view):
         return
     view.cursors.need([item])
+    if view.cursors.learned(item) < view.tree.since(taking_node(item)):
+        yield do(then=Reread((item,)))  # it may not be ours, and have moved since we read it
+        return
     run = claim.cursor(view, item).run
     if run is not None and instance.dead(view, run.by):
         yield do(*claim.give_up(view, item, f"taken over by {who}"))
