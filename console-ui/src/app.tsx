@@ -63,12 +63,13 @@ function Nowhere() {
 function Inside({ session }: { session: Session }) {
   const [place] = useHash();
   const w = useWords(shell);
+  const c = useWords(common);
   if (!registryAt(place, session.registries)) return <NoSuchRegistry session={session} place={place} />;
   const job = /^\/r\/[^/]+\/jobs\/([^/]+)/.exec(place)?.[1];
   return (
     <SessionProvider session={session}>
       <Shell job={job === undefined ? undefined : unpart(job)}>
-        <Boundary key={place.split("/").slice(0, 5).join("/")} title={w.broken}>
+        <Boundary key={place.split("/").slice(0, 5).join("/")} title={w.broken} again={c.tryAgain}>
           <Suspense fallback={<Loading />}>
             <Pages />
           </Suspense>

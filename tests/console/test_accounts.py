@@ -202,6 +202,17 @@ def test_a_file_of_another_user_is_refused(
         Accounts(file, HandClock()).all()
 
 
+def test_a_folder_is_no_file_of_accounts(tmp_path: Path) -> None:
+    with pytest.raises(AccountsFileError, match="is no ordinary file"):
+        Accounts(tmp_path, HandClock()).are_none()
+
+
+def test_where_no_file_could_be_made_that_is_said_before_anybody_needs_it(tmp_path: Path) -> None:
+    Accounts(tmp_path / "accounts.json", HandClock()).check_place()
+    with pytest.raises(AccountsFileError, match=r"there is no folder .*nowhere for the accounts"):
+        Accounts(tmp_path / "nowhere" / "accounts.json", HandClock()).check_place()
+
+
 def test_a_link_to_a_file_is_not_followed(accounts: Accounts, file: Path, tmp_path: Path) -> None:
     accounts.add("ann", PASSWORD, ADMIN)
     (tmp_path / "link.json").symlink_to(file)

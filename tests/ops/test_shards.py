@@ -1,7 +1,7 @@
 """Who owns each shard, how it is, and what its cursor tells."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.ops import shards
@@ -61,11 +61,24 @@ def test_a_shard_that_runs_is_told_with_who_runs_it_for_which_fire_and_since_whe
         running_fire=NOON.isoformat(),
         running_since=NOON,
         attempt=2,
-        last_fire=NOON,
+        last_fire=None,
         last_outcome="failed: no disk",
         last_ended=NOON,
         next_owner=JAVA,
     )
+
+
+def test_the_fire_that_runs_is_not_told_as_the_last_one_and_runs_since_its_time(bureau: Bureau) -> None:
+    """A claim is made a moment ahead, and moves the cursor; how the last run ended is still that of the one
+    before."""
+    bureau.of(PY, shards=2, owners={0: PY, 1: PY})
+    ahead, before = NOON - timedelta(seconds=1), NOON - timedelta(seconds=10)
+    timed, asked = Tenure(PY, "3", NOON.isoformat(), "scheduled", 1), Tenure(PY, "4", "#7", "trigger", 1)
+    bureau.cursor(0, Cursor(at=NOON, run=timed, last="ok", began=ahead, ended=before))
+    bureau.cursor(1, Cursor(at=before, run=asked, last="ok", began=ahead, ended=before))
+    first, second = shards.of(bureau.registry, "j")
+    assert (first.running_since, first.last_fire, first.last_ended) == (NOON, None, before)
+    assert (second.running_since, second.last_fire, second.last_ended) == (ahead, before, before)
 
 
 def test_a_shard_without_a_mark_that_somebody_alive_has_claimed_is_running(bureau: Bureau) -> None:

@@ -1,7 +1,9 @@
 import { Component, type ReactNode } from "react";
+import { Button } from "../components/Button";
 
 interface Props {
   title: string;
+  again: string;
   children: ReactNode;
 }
 
@@ -20,6 +22,8 @@ export class Boundary extends Component<Props, { error: Error | null }> {
         <div className="note bad" role="alert">
           <strong>{this.props.title}</strong>
           <p>{this.state.error.message}</p>
+          {/* What could not be loaded is remembered as such until the page is loaded anew. */}
+          <Button onClick={() => location.reload()}>{this.props.again}</Button>
         </div>
       </div>
     );

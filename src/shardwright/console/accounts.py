@@ -106,6 +106,15 @@ class Accounts:
     def are_none(self) -> bool:
         return not self._read()
 
+    def check_place(self) -> None:
+        """Refuse a file that could not even be made."""
+        if not self.file.parent.is_dir():
+            raise AccountsFileError(f"there is no folder {self.file.parent} for the accounts: make it first")
+        if not os.access(self.file.parent, os.W_OK):
+            raise AccountsFileError(
+                f"nothing can be written into {self.file.parent}, where accounts are kept"
+            )
+
     def verified(self, name: str, password: str) -> Account | None:
         """The account, if that is its password. A wrong user takes as long as a wrong password."""
         account = self.find(name)
@@ -301,8 +310,12 @@ def _load(file: Path) -> dict[str, Account]:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise AccountsFileError(f"{file} cannot be read: {error.strerror}") from error
+    try:
+        _check_private(file, os.fstat(descriptor))
+    except AccountsFileError:
+        os.close(descriptor)
+        raise
     with os.fdopen(descriptor, "rb") as opened:
-        _check_private(file, os.fstat(opened.fileno()))
         text = opened.read(_LARGEST + 1)
     try:
         return _accounts(json.loads(text))

@@ -121,7 +121,8 @@ class Guard:
         headers = headers_of(scope)
         if not _same_origin(headers.get("origin"), self._front.origin(scope)):
             raise refusals.forbidden(
-                "this call does not come from the console's own page: its Origin has to be that of the page"
+                "this call does not come from the console's own page: its Origin has to be that of the page; "
+                "behind a proxy, the console is started with --proxy"
             )
         if headers.get("sec-fetch-site", "same-origin") != "same-origin":
             raise refusals.forbidden("this call comes from another site's page")

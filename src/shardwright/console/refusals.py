@@ -61,7 +61,9 @@ def no_such_registry(name: str) -> Refusal:
 def no_accounts(error: Exception) -> Refusal:
     """Who may come in cannot be told. Where the file is, and what is wrong with it, is for the log."""
     log.error("%s", error)
-    return Refusal(503, "unreachable", "nobody can sign in at the moment: the console's log says why")
+    return Refusal(
+        503, "unreachable", "the accounts cannot be read or written at the moment: the console's log says why"
+    )
 
 
 def too_early(seconds: int) -> Refusal:

@@ -47,6 +47,7 @@ class Serving:
     def __init__(self, settings: Settings) -> None:
         clock = SystemClock()
         accounts = Accounts(settings.accounts, clock)
+        accounts.check_place()
         self.token = _token(settings, accounts)
         self._front = Front(settings.root_path, settings.proxied)
         self._desk = Desk(settings.places)

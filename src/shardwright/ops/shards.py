@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import Enum
 
 from .. import secrets
-from ..coordination import execution, failover, sharding
+from ..coordination import execution, failover, milestone, sharding
 from ..registry import Registry
 from . import looking
 from .looking import Sight
@@ -43,10 +43,11 @@ class Item(Shown):
     running_fire: str
     """Which fire it runs for: its time, or `#<number>` for one that was asked for."""
     running_since: datetime | None
+    """Since its time, if it was claimed before that."""
     attempt: int
     """The how-manieth try goes on; 0 while none does, or nobody counts."""
     last_fire: datetime | None
-    """The last scheduled fire that is accounted for."""
+    """The last scheduled fire that is accounted for; None where that is the one which runs."""
     last_outcome: str
     last_ended: datetime | None
     next_owner: str
@@ -128,6 +129,7 @@ def state(sight: Sight, item: int) -> State:
 def one(sight: Sight, item: int) -> Item:
     owner, by, cursor = sight.data(sharding.owner_node(item)), running_by(sight, item), sight.cursor(item)
     run = cursor.run if cursor.run is not None and cursor.run.by == by else None
+    due = _due(run.fire) if run is not None else None
     return Item(
         item,
         state(sight, item),
@@ -137,10 +139,15 @@ def one(sight: Sight, item: int) -> Item:
         secrets.masked(sight.config.item_parameters.get(item, "")) if sight.config is not None else "",
         by,
         run.fire if run is not None else "",
-        cursor.began if run is not None else None,
+        max(cursor.began, due or cursor.began) if run is not None and cursor.began is not None else None,
         run.tries if run is not None else 0,
-        cursor.at,
+        cursor.at if due is None or due != cursor.at else None,
         secrets.masked(cursor.last),
         cursor.ended,
         sight.own.get(f"next/{item}") or "",
     )
+
+
+def _due(fire: str) -> datetime | None:
+    """The time of a fire; None for one that was asked for."""
+    return None if milestone.round_of(fire) == milestone.ASKED else datetime.fromisoformat(fire)

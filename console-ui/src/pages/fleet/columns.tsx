@@ -7,6 +7,7 @@ import { Time } from "../../components/Time";
 import type { Column } from "../../components/VirtualTable";
 import type { common } from "../../i18n/common";
 import type { fleet } from "../../i18n/fleet";
+import { rests } from "../../lib/rests";
 import { length } from "../../lib/times";
 
 type Words = (typeof fleet)["en"];
@@ -74,7 +75,8 @@ export function columns(w: Words, c: Common, to: (...parts: string[]) => string)
       title: w.next,
       width: "90px",
       sort: true,
-      cell: (job) => <Time at={job.next_fires[0]} relative />,
+      cell: (job) =>
+        rests(job.status) ? <span className="muted">–</span> : <Time at={job.next_fires[0]} relative />,
     },
     {
       id: "last",

@@ -12,6 +12,7 @@ import { common } from "../../i18n/common";
 import { job as words } from "../../i18n/job";
 import { useWords } from "../../i18n/language";
 import { go } from "../../lib/place";
+import { rests } from "../../lib/rests";
 import { useAct } from "../../shell/act";
 import { useRegistry } from "../../shell/registry";
 import { TriggerDialog } from "./TriggerDialog";
@@ -21,6 +22,7 @@ export function Header({ name, job }: { name: string; job: JobPage }) {
   const w = useWords(words);
   const { to } = useRegistry();
   const { brief, members } = job;
+  const coming = rests(brief.status) ? [] : brief.next_fires.slice(0, 3);
   const java = members.length > 0 && members.every((member) => !member.python);
   return (
     <>
@@ -48,8 +50,8 @@ export function Header({ name, job }: { name: string; job: JobPage }) {
         <div>
           <dt>{w.nextFires}</dt>
           <dd className="next-fires">
-            {brief.next_fires.length === 0 && <span className="muted">{w.noNext}</span>}
-            {brief.next_fires.slice(0, 3).map((fire, index) => (
+            {coming.length === 0 && <span className="muted">{w.noNext}</span>}
+            {coming.map((fire, index) => (
               <span key={fire}>
                 <Time at={fire} />
                 {index === 0 && (

@@ -103,7 +103,9 @@ function Recent({ name, onChoose }: { name: string; onChoose: (fire: string) => 
     enabled: registry.history,
     retry: false,
   });
-  if (!found.data || found.data.fires.length === 0) return null;
+  // What was asked for has no time of its own in the schedule, by which it could be run again.
+  const timed = found.data?.fires.filter((fire) => !fire.fire.startsWith("#")) ?? [];
+  if (timed.length === 0) return null;
   return (
     <Field label={w.recent}>
       {(props) => (
@@ -114,7 +116,7 @@ function Recent({ name, onChoose }: { name: string; onChoose: (fire: string) => 
           onChange={(event) => event.target.value && onChoose(event.target.value)}
         >
           <option value="">…</option>
-          {found.data.fires.map((fire) => (
+          {timed.map((fire) => (
             <option key={fire.fire} value={fire.due}>
               {local(Date.parse(fire.due), Date.now(), speech)}
             </option>

@@ -97,9 +97,9 @@ function Facts({ shard }: { shard: Item }) {
       )}
       <dt>{w.last}</dt>
       <dd>
-        {shard.last_fire ? (
+        {shard.last_fire || shard.last_outcome ? (
           <>
-            <Time at={shard.last_fire} /> <Outcome outcome={shard.last_outcome} />
+            {shard.last_fire && <Time at={shard.last_fire} />} <Outcome outcome={shard.last_outcome} />
             {shard.last_ended && (
               <span className="muted">
                 {" "}

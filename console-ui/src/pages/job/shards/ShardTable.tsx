@@ -82,7 +82,7 @@ export function ShardTable({ name, onOpen }: { name: string; onOpen: (item: numb
         wide: true,
         cell: (row) => (
           <>
-            <Time at={row.last_fire} /> <Outcome outcome={row.last_outcome} />
+            {row.last_fire && <Time at={row.last_fire} />} <Outcome outcome={row.last_outcome} />
           </>
         ),
       },
