@@ -26,7 +26,7 @@ from shardwright.coordination.view import Call, Hooks, Run
 from shardwright.outcomes import CUT_SHORT
 
 from .test_firing import FIRE, LED, T, cursor, owned
-from .views import JAVA, NOW, A, B, Told, a_view, member
+from .views import JAVA, NOW, A, B, Told, a_view, member, running
 
 FIRST, SECOND, THIRD = (
     FIRE,
@@ -447,6 +447,14 @@ def test_what_we_reported_of_a_shard_that_is_javas_since_is_not_taken_for_javas_
     assert barrier.expected(again, "started") == [0], "Java has called since, and reported anew"
     called_for = a_view({**nodes, **called(FIRST)})
     assert barrier.expected(called_for, "started") == [0], "what was called for keeps nobody waiting"
+
+
+def test_a_shard_that_one_of_us_still_runs_is_waited_for_whoever_owns_and_reported_it() -> None:
+    """It was moved while it ran, and what stands there is about an earlier fire."""
+    nodes: dict[str, Told] = {**MIXED, **came(SECOND), "guarantee/started/1": ""}
+    assert barrier.expected(a_view(nodes), "started") == [0]
+    assert barrier.expected(a_view({**nodes, "sharding/1/running": A}), "started") == [0, 1]
+    assert barrier.expected(a_view(nodes, runs=running(1)), "started") == [0, 1]
 
 
 REPORTED: dict[str, Told] = {

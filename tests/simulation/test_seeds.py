@@ -41,6 +41,7 @@ KEPT = (
     3621,
     5980,
     9020,
+    9820,
 )
 
 ROOT = Path(__file__).parents[2]

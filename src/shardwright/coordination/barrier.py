@@ -86,9 +86,17 @@ def expected(view: View, kind: str) -> list[int]:
     theirs = {
         item
         for item, owner in owners.items()
-        if str(item) in reported and not instance.is_python(owner) and not _reported_by_us(view, kind, item)
+        if str(item) in reported and not instance.is_python(owner) and not _is_ours(view, kind, item)
     }
     return [item for item in view.items if item not in off and item not in theirs]
+
+
+def _is_ours(view: View, kind: str, item: int) -> bool:
+    """Whether a shard that is a Java member's is ours all the same: one of us still runs it, or has reported
+    it."""
+    if item in view.local.runs or instance.is_python(execution.runner(view, item) or ""):
+        return True
+    return _reported_by_us(view, kind, item)
 
 
 def _reported_by_us(view: View, kind: str, item: int) -> bool:
