@@ -53,6 +53,7 @@ def _left_behind(view: View, item: int, who: str) -> bool:
         return False
     if view.tree.node(here).made <= view.tree.node(running_node(item)).made:
         return False
+    # As sharding.owner_node and failover.taken_node have them, which both stand on this file.
     titles = [f"sharding/{item}/instance", f"sharding/{item}/failover"]
     view.tree.need(titles)
     return who not in (view.tree.get(title) for title in titles)
