@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from sqlalchemy import text
 
 from shardwright.history.engine import open_engine
 from shardwright.history.events import Logged
-from shardwright.history.ledger import Disposition, Entry, Verdict
+from shardwright.history.ledger import Disposition, Entry, Try, Verdict
 from shardwright.history.store import Store
 from shardwright.history.tables import VERSION_TABLE
 from shardwright.outcomes import FAILED, OK
@@ -120,6 +121,20 @@ def test_what_a_run_logged_is_shown_where_it_is_asked_for(told: Calling) -> None
     assert fire.attempts[0].log == schemas.Log(text="one\ntwo", left_out=0)
     assert told.document(schemas.Fires, *choice).fires[0].attempts[0].log is None
     assert told(*choice, "--log").endswith(f"shard 0, on {ME}:\none\ntwo\n")
+
+
+def test_tries_that_others_followed_are_told(told: Calling, file: Path) -> None:
+    tries = (Try(1, T, after(1), FAILED, "ConnectionError: down"), Try(2, after(2), after(3), FAILED, "x"))
+    attempt = replace(an_attempt(ended=4, outcome=OK), tries=tries)
+    with Store(file) as store:
+        store.write([Entry(a_key(job="flaky"), T, (attempt,))])
+    (fire,) = told.document(schemas.Fires, "history", "flaky").fires
+    assert (fire.took, [each.failure for each in fire.attempts[0].tries]) == (
+        4,
+        ["ConnectionError: down", "x"],
+    )
+    assert "not at the first try: 2 failed" in " ".join(told("history", "flaky").split())
+    assert "failed (ConnectionError: down) at try 1" in " ".join(told("why", "flaky", FIRE).split())
 
 
 def test_fires_are_counted_by_job_and_day(told: Calling) -> None:

@@ -112,3 +112,8 @@ def test_a_change_that_cannot_be_is_refused_by_both(desk: Counter, changes: dict
     ):
         assert answer["kind"] == "invalid"
     assert desk.bureau.everything() == before
+
+
+def test_a_unix_line_is_told_where_it_belongs_in_the_words_of_the_form(desk: Counter) -> None:
+    error = desk.viewer.get("schedule?expression=*/5+*+*+*+*", 400)["error"]
+    assert error.endswith("for a UNIX line leave cron empty and give as schedule: crontab */5 * * * *")

@@ -8,13 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from shardwright.history import entries, events, ledger
-from shardwright.history.ledger import Attempt, Disposition, Entry, Verdict
+from shardwright.history.ledger import Attempt, Disposition, Entry, Try, Verdict
 from shardwright.outcomes import CUT_SHORT, FAILED, OK, TIMED_OUT
 from tests.history.fires import FIRE, ME, OTHER, T, a_key, a_run, a_verdict, after, an_attempt, ended, started
 
 LOST_BY_OTHER = an_attempt("a0", by=OTHER, ended=3, outcome=ledger.LOST_RUN)
 
 moments = some.integers(0, 5).map(after)
+tries = some.builds(
+    Try, some.integers(1, 15), some.none() | moments, moments, some.sampled_from([FAILED, TIMED_OUT])
+)
 attempts = some.builds(
     Attempt,
     some.sampled_from(["a1", "a2", "a3"]),
@@ -25,6 +28,7 @@ attempts = some.builds(
     some.none() | moments,
     some.sampled_from(["", ledger.LOST_RUN, CUT_SHORT, OK, FAILED, TIMED_OUT]),
     some.sampled_from(["", "ValueError"]),
+    tries=some.lists(tries, max_size=1).map(tuple),
 )
 verdicts = some.builds(
     Verdict,
@@ -96,6 +100,26 @@ def test_of_very_many_attempts_the_first_and_the_last_ones_are_listed() -> None:
         *(Entry(a_key(), T, (an_attempt(f"a{n}", number=n, outcome=FAILED),)) for n in range(1, 200))
     )
     assert [attempt.number for attempt in entry.attempts] == [1, *range(151, 200)]
+
+
+def test_of_very_many_tries_the_first_and_the_last_ones_are_listed() -> None:
+    told = [Entry(a_key(), T, (an_attempt(),))]
+    for number in range(1, 31):
+        event = events.Retried(
+            at=after(number), job="reindex", made=7, fire=FIRE, item=0, attempt="a1", by=ME, tried=number,
+            outcome=FAILED, failure="password=hunter2",
+        )  # fmt: skip
+        told += [entry for entry in [entries.of(event)] if entry]
+    (attempt,) = together(*told).attempts
+    assert [each.number for each in attempt.tries] == [1, *range(22, 31)]
+    assert {each.failure for each in attempt.tries} == {"password=***"}
+    assert attempt.outcome == ""
+
+
+def test_how_long_a_shard_took_is_told_of_its_last_run_alone() -> None:
+    again = an_attempt("a2", number=2, began=3600, ended=3602, outcome=OK)
+    assert Entry(a_key(), T, (an_attempt(ended=5, outcome=FAILED), again)).took == 2
+    assert Entry(a_key(), T, (an_attempt(),)).took is None
 
 
 def test_lateness_counts_from_the_scheduled_time_to_the_first_run() -> None:

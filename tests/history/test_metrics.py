@@ -42,6 +42,14 @@ def run_event(kind: type[events.FailedOver] | type[events.LeaseLost]) -> events.
             1.0,
         ),
         (run_event(events.FailedOver), "failovers_total", {"job": "reindex"}, 1.0),
+        (
+            events.Retried(
+                at=T, job="reindex", fire=FIRE, item=0, attempt="a", by=ME, tried=1, outcome="failed"
+            ),
+            "retries_total",
+            {"job": "reindex"},
+            1.0,
+        ),
         (run_event(events.LeaseLost), "leases_lost_total", {"job": "reindex"}, 1.0),
         (
             events.Skipped(

@@ -1,5 +1,7 @@
 """Spans: each run as one, with the times it had."""
 
+from typing import Any
+
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -66,6 +68,20 @@ def test_a_run_that_failed_is_an_error_without_secrets(spans: Spans, exporter: I
     spans(run("failed", "password=hunter2"))
     assert only(exporter).status.status_code is StatusCode.ERROR
     assert only(exporter).status.description == "password=***"
+
+
+def test_a_try_that_another_followed_is_a_span_of_its_own(
+    spans: Spans, exporter: InMemorySpanExporter
+) -> None:
+    facts: dict[str, Any] = {"job": "reindex", "fire": FIRE, "item": 3, "attempt": "a1", "by": ME}
+    spans(events.Retried(at=after(2), began=after(1), tried=4, outcome="failed", failure="token=x1", **facts))
+    span = only(exporter)
+    assert (span.start_time, span.end_time) == (
+        int(after(1).timestamp()) * 10**9,
+        int(after(2).timestamp()) * 10**9,
+    )
+    assert (span.attributes or {})["shardwright.try"] == 4
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "token=***")
 
 
 def test_a_run_that_was_asked_for_is_never_late(spans: Spans, exporter: InMemorySpanExporter) -> None:

@@ -1,12 +1,14 @@
 """Why: the words for what became of a fire."""
 
+from dataclasses import replace
+
 import pytest
 
 from shardwright.history import ledger
-from shardwright.history.ledger import Disposition, Entry
+from shardwright.history.ledger import Disposition, Entry, Try
 from shardwright.history.store import Store
 from shardwright.history.why import ask, before, why
-from shardwright.outcomes import FAILED, OK
+from shardwright.outcomes import FAILED, OK, TIMED_OUT
 from tests.history.fires import FIRE, ME, OTHER, T, a_key, a_run, a_verdict, after, an_attempt
 
 
@@ -135,3 +137,16 @@ def test_the_run_in_the_way_of_one_shard_is_found_among_those_of_many(store: Sto
     store.write([long, *others, late])
     assert before(store, [late]) == {99: long}
     assert before(store, [a_run(99)]) == {}
+
+
+def test_a_shard_that_came_out_well_in_the_end_says_what_went_wrong_before() -> None:
+    tries = (
+        Try(1, T, after(1), FAILED, "Traceback …\nConnectionError: the other side is down"),
+        Try(2, after(2), after(3), TIMED_OUT),
+    )
+    attempt = replace(an_attempt(ended=4, outcome=OK), tries=tries)
+    down = "failed (ConnectionError: the other side is down)"
+    assert told(Entry(a_key(), T, (attempt,))).splitlines()[1] == (
+        f"  shard 0: it began at {T.isoformat()} on {ME}, {down} at "
+        f"try 1, took too long and was stopped at try 2, and came out well at {after(4).isoformat()}."
+    )

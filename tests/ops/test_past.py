@@ -65,7 +65,7 @@ def test_a_time_from_before_all_calendars_is_refused_in_a_sentence(hourly: Burea
     first, before = datetime.min.replace(tzinfo=UTC), hourly.everything()
     with pytest.raises(OperationError, match="more than"):
         hourly.operator.backfill("a", first, hour(hourly, 0))
-    with pytest.raises(OperationError, match="it does not fire from"):
+    with pytest.raises(OperationError, match="give the earlier time first"):
         hourly.operator.backfill("a", hour(hourly, 1), first)
     with pytest.raises(OperationError, match="it does not fire at 0001-01-01T00:00:00"):
         hourly.operator.rerun("a", first)
@@ -92,6 +92,8 @@ def test_too_much_at_a_time_is_refused_before_anything_is_written(hourly: Bureau
         hourly.operator.backfill(
             "a", hour(hourly, 1) + timedelta(minutes=1), hour(hourly, 1) + timedelta(minutes=2)
         )
+    with pytest.raises(OperationError, match="has not come yet"):
+        hourly.operator.backfill("a", hour(hourly, -2), hour(hourly, -3))
     with pytest.raises(OperationError, match="has no offset"):
         hourly.operator.rerun("a", hour(hourly, 1).replace(tzinfo=None))
     with pytest.raises(OperationError, match="has no shard 7"):

@@ -126,6 +126,17 @@ def test_the_parameter_of_one_shard_is_not_lost_to_a_request_for_all_that_still_
     assert any_bureau.everything()[any_bureau.path("~owed/1")].data == f"{waits} page 7"
 
 
+def test_the_parameter_of_a_trigger_is_told_once_without_its_secrets(any_bureau: Bureau) -> None:
+    any_bureau.of(PY, PY2, shards=2, owners={0: PY, 1: PY2})
+    told = "with the parameter 'page 7, password=***'"
+    done = any_bureau.operator.trigger("j", parameter="page 7, password=hunter2")
+    assert done.changed == (f"{PY} was asked to fire", f"{PY2} was asked to fire", told)
+    done = any_bureau.operator.trigger("j", shards=[0, 1], parameter="page 7, password=hunter2")
+    assert done.changed == ("shard 0 was asked to run", "shard 1 was asked to run", told)
+    done = any_bureau.operator.trigger("j", parameter="x" * 2000)
+    assert len(done.changed[-1]) < 250
+
+
 # Having instances stop
 
 

@@ -224,3 +224,33 @@ def test_prometheus_counts_what_a_scheduler_does(folder: Path) -> None:
     assert (counted.get_sample_value("shardwright_run_seconds_count", of_tick) or 0) >= 2
     assert (counted.get_sample_value("shardwright_lateness_seconds_count", of_tick) or 0) >= 2
     assert (counted.get_sample_value("shardwright_lease_margin_seconds") or 0) > 0
+
+
+def test_tries_that_failed_are_listed_with_their_run_and_so_is_what_each_has_logged(folder: Path) -> None:
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}")
+    tried: list[Shard] = []
+
+    def tick(shard: Shard) -> None:
+        tried.append(shard)
+        logging.getLogger("tick").warning("this is try %d", shard.attempt)
+        if len(tried) < 3:
+            raise ConnectionError("the other side is down")
+
+    scheduler.add(tick, "tick", retries=2, retry_delay="10ms", **SECONDLY)
+    heard = run(scheduler, times=1)
+    assert [event.tried for event in heard if isinstance(event, events.Retried)] == [1, 2]
+    first = kept(folder)[0]
+    (attempt,) = first.attempts
+    assert (first.disposition, first.outcome, attempt.number) == (Disposition.RAN, "ok", 1)
+    assert [(each.number, each.outcome) for each in attempt.tries] == [(1, "failed"), (2, "failed")]
+    assert all("ConnectionError: the other side is down" in each.failure for each in attempt.tries)
+    assert attempt.began is not None
+    assert [attempt.began, *sorted(each.ended for each in attempt.tries)] == sorted(
+        [attempt.began, *(each.ended for each in attempt.tries)]
+    )
+    with Store(folder / "history.db") as store:
+        log = queries.log(store, first.key, attempt.id)
+    assert log is not None
+    said = [line.rpartition(": ")[2] for line in log.text.splitlines()]
+    between = "-- try {} failed, and is followed by another --"
+    assert said == ["this is try 1", between.format(1), "this is try 2", between.format(2), "this is try 3"]

@@ -3,21 +3,13 @@
 import createClient, { type Middleware } from "openapi-fetch";
 import { isAttended } from "./attention";
 import type { paths } from "./schema";
+import { Trouble } from "./trouble";
 import type { Problem } from "./types";
 
 /** Where the page is, without a slash at the end: the API is beside it, whatever path that is. */
 export const HERE = new URL(".", location.href).pathname.replace(/\/$/, "");
 
-/** Something did not work, in a sentence for people. */
-export class Trouble extends Error {
-  constructor(
-    message: string,
-    readonly kind: Problem["kind"] | "lost",
-    readonly status: number,
-  ) {
-    super(message);
-  }
-}
+export { Trouble };
 
 let csrf = "";
 let signedOut: () => void = () => {};

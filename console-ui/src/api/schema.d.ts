@@ -1136,6 +1136,8 @@ export interface components {
             process: string;
             /** Source */
             source: string;
+            /** Tries */
+            tries: components["schemas"]["Try"][];
         };
         /** Backfill */
         Backfill: {
@@ -1390,6 +1392,8 @@ export interface components {
             reason: string;
             /** Shard */
             shard: number;
+            /** Took */
+            took: number | null;
         };
         /** FirePage */
         FirePage: {
@@ -2337,6 +2341,22 @@ export interface components {
              * @description Only these; otherwise all.
              */
             shards?: number[] | null;
+        };
+        /** Try */
+        Try: {
+            /** Began */
+            began: string | null;
+            /**
+             * Ended
+             * Format: date-time
+             */
+            ended: string;
+            /** Failure */
+            failure: string;
+            /** Number */
+            number: number;
+            /** Outcome */
+            outcome: string;
         };
         /**
          * User

@@ -6,6 +6,7 @@ import { answer, api, onSignedOut, present } from "./client";
 import type { About, Session } from "./types";
 
 const ABOUT = ["about"];
+const LATER = 15_000;
 
 /** What the console says of itself, and whether we have a session. */
 export function useAbout() {
@@ -14,6 +15,9 @@ export function useAbout() {
     queryKey: ABOUT,
     queryFn: () => answer(api.GET("/api/about")),
     staleTime: 60_000,
+    // A history may come later than the page.
+    refetchInterval: ({ state }) =>
+      state.data?.session?.registries.some(({ history }) => !history) ? LATER : false,
     retry: true,
     retryDelay: 2000,
   });

@@ -35,6 +35,7 @@ export type ServerJob = Schemas["ServerJob"];
 export type ServerMember = Schemas["ServerMember"];
 export type Fire = Schemas["Fire"];
 export type Attempt = Schemas["Attempt"];
+export type Try = Schemas["Try"];
 export type TracedRun = Schemas["TracedRun"];
 export type TracedState = Schemas["TracedState"];
 export type Count = Schemas["Count"];

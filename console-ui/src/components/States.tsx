@@ -2,7 +2,9 @@
 
 import type { ReactNode } from "react";
 import { common } from "../i18n/common";
+import { done } from "../i18n/done";
 import { useWords } from "../i18n/language";
+import { troubleOf } from "../shell/told";
 import { Button } from "./Button";
 
 export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
@@ -27,10 +29,11 @@ export function Loading() {
 /** The sentence of an error, and a way to try again. */
 export function TroubleNote({ error, again }: { error: unknown; again?: () => void }) {
   const w = useWords(common);
+  const d = useWords(done);
   if (!error) return null;
   return (
     <div className="note bad row spread" role="alert">
-      <span>{error instanceof Error ? error.message : String(error)}</span>
+      <span>{troubleOf(error, d)}</span>
       {again && (
         <Button small onClick={again}>
           {w.tryAgain}

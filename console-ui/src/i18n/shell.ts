@@ -24,6 +24,8 @@ export const shell = words(
     signedOut: "Signed out.",
     as: (user: string, role: string) => `${user}, ${role} here`,
     registryAway: (error: string) => `The registry cannot be reached: ${error}`,
+    consoleAway: (since: string) =>
+      `The console has not answered since ${since}: what is shown is as it was then. It is tried again.`,
     nothingHere: "There is nothing here",
     nothingHereWhy: "The address leads nowhere.",
     noRegistry: "No registry for you",
@@ -66,6 +68,7 @@ export const shell = words(
     signedOut: "已退出登录。",
     as: (user, role) => `${user}（此处为${role}）`,
     registryAway: (error) => `无法连接注册中心：${error}`,
+    consoleAway: (since) => `控制台自 ${since} 起没有应答：显示的是当时的状态，正在重试。`,
     nothingHere: "这里什么都没有",
     nothingHereWhy: "此地址无效。",
     noRegistry: "没有可用的注册中心",

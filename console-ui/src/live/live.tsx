@@ -10,6 +10,8 @@ export interface LiveState {
   state: "joining" | "live" | "away";
   /** What is wrong with the registry. */
   trouble: string | null;
+  /** Since when nothing is heard of the console itself. */
+  silent?: number;
 }
 
 const Live = createContext<LiveState>({ state: "joining", trouble: null });
@@ -22,6 +24,9 @@ export { keys } from "./hearing";
 
 const AGAIN = 3000;
 const HIDDEN = 60_000;
+/** The console says something every 15 s: one that has not for so long is gone, whatever the connection says. */
+const QUIET = 40_000;
+const GLANCE = 5000;
 
 export function LiveProvider({
   registry,
@@ -47,21 +52,31 @@ export function useLive(registry: string, job: string | undefined): LiveState {
     const hearing = new Hearing(client, registry, job);
     let stream: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let heard = Date.now();
 
+    const on = (name: string, take: (data: string) => void) =>
+      stream?.addEventListener(name, (event) => {
+        heard = Date.now();
+        take(event.data);
+      });
+    const fallSilent = (since: number) =>
+      setNow(({ trouble, silent = since }) => ({ state: trouble ? "away" : "joining", trouble, silent }));
     const open = () => {
+      heard = Date.now();
       const asked = job === undefined ? "" : `?job=${encodeURIComponent(job)}`;
       stream = new EventSource(`${HERE}/api/r/${encodeURIComponent(registry)}/live${asked}`);
-      stream.addEventListener("hello", (event) => {
+      on("hello", (data) => {
         setNow({ state: "live", trouble: null });
-        hearing.hello(JSON.parse(event.data));
+        hearing.hello(JSON.parse(data));
       });
-      stream.addEventListener("jobs", (event) => hearing.jobs(JSON.parse(event.data)));
-      stream.addEventListener("job", (event) => hearing.job(JSON.parse(event.data)));
-      stream.addEventListener("trouble", (event) => {
-        setNow({ state: "away", trouble: (JSON.parse(event.data) as { error: string }).error });
-      });
+      on("jobs", (data) => hearing.jobs(JSON.parse(data)));
+      on("job", (data) => hearing.job(JSON.parse(data)));
+      on("trouble", (data) =>
+        setNow({ state: "away", trouble: (JSON.parse(data) as { error: string }).error }),
+      );
+      on("still", () => {});
       stream.addEventListener("error", () => {
-        setNow((before) => (before.trouble ? before : { state: "joining", trouble: null }));
+        fallSilent(Date.now());
         if (stream?.readyState !== EventSource.CLOSED) return;
         // Refused rather than cut off: perhaps the session is over, which `about` tells.
         client.invalidateQueries({ queryKey: ["about"] });
@@ -69,7 +84,15 @@ export function useLive(registry: string, job: string | undefined): LiveState {
       });
     };
     open();
+    const watch = setInterval(() => {
+      if (Date.now() - heard < QUIET) return;
+      fallSilent(heard);
+      clearTimeout(timer);
+      stream?.close();
+      open();
+    }, GLANCE);
     return () => {
+      clearInterval(watch);
       clearTimeout(timer);
       stream?.close();
       hearing.close();

@@ -6,9 +6,11 @@ import { sentence } from "../api/client";
 import { useAbout, useSession } from "../api/session";
 import { Button } from "../components/Button";
 import { Icon, type IconName } from "../components/Icon";
-import { useWords } from "../i18n/language";
+import { locale, useLanguage, useWords } from "../i18n/language";
 import { shell } from "../i18n/shell";
+import { useNow } from "../lib/clock";
 import { go, part, useHash } from "../lib/place";
+import { local } from "../lib/times";
 import { LiveProvider, useLiveState } from "../live/live";
 import mark from "../mark.svg";
 import { LanguageMenu, ThemeMenu, UserMenu } from "./Menus";
@@ -157,13 +159,19 @@ function LiveWord() {
   );
 }
 
+/** A stream that breaks off is taken up again within a moment: only then is there something to say. */
+const SILENCE = 5000;
+
 function TroubleBanner() {
   const w = useWords(shell);
-  const { trouble } = useLiveState();
-  if (!trouble) return null;
+  const { trouble, silent } = useLiveState();
+  const speech = locale(useLanguage());
+  const now = useNow();
+  const away = silent !== undefined && now - silent > SILENCE;
+  if (!trouble && !away) return null;
   return (
     <div className="banner" role="alert">
-      {sentence(w.registryAway(trouble))}
+      {away ? w.consoleAway(local(silent, now, speech)) : sentence(w.registryAway(trouble ?? ""))}
     </div>
   );
 }

@@ -5,7 +5,10 @@ import { useCallback } from "react";
 import type { Done } from "../api/types";
 import { useToast } from "../components/Toast";
 import { common } from "../i18n/common";
-import { useWords } from "../i18n/language";
+import { done } from "../i18n/done";
+import { locale, useLanguage, useWords } from "../i18n/language";
+import { local } from "../lib/times";
+import { toldOf, troubleOf } from "./told";
 
 export type Act = <Data>(
   call: () => Promise<Data>,
@@ -22,33 +25,27 @@ export function useAct(): Act {
   const say = useToast();
   const client = useQueryClient();
   const w = useWords(common);
+  const d = useWords(done);
+  const speech = locale(useLanguage());
   return useCallback(
     async (call, said) => {
       try {
         const data = await call();
         const text = typeof said === "function" ? said(data) : said;
-        say(text ?? (isDone(data) ? toldOf(data, w.nothingChanged) : w.done));
+        const moment = (at: string) => local(Date.parse(at), Date.now(), speech);
+        say(text ?? (isDone(data) ? toldOf(data, d, moment) : w.done));
         return data;
       } catch (error) {
-        say(error instanceof Error ? error.message : String(error), "bad");
+        say(troubleOf(error, d), "bad");
         return undefined;
       } finally {
         client.invalidateQueries({ predicate: (query) => !FIXED.has(query.queryKey[0]) });
       }
     },
-    [say, client, w],
+    [say, client, w, d, speech],
   );
 }
 
 function isDone(data: unknown): data is Done {
   return typeof data === "object" && data !== null && "what" in data && "target" in data && "changed" in data;
-}
-
-/** What was done, and to whom. */
-export function toldOf(done: Done, nothing: string): string {
-  const what = done.target ? `${done.what}: ${done.target}` : done.what;
-  if (done.changed.length === 0) return `${what}. ${nothing}`;
-  return done.changed.length <= 6
-    ? `${what} (${done.changed.join(", ")})`
-    : `${what} (${done.changed.length})`;
 }

@@ -45,10 +45,7 @@ def length(seconds: float) -> str:
 
 
 def _took(entry: Entry) -> str:
-    last = entry.result
-    if last is None or last.began is None or last.ended is None:
-        return NONE
-    return length(max(0.0, (last.ended - last.began).total_seconds()))
+    return NONE if entry.took is None else length(entry.took)
 
 
 def _why(entry: Entry) -> str:
@@ -59,4 +56,6 @@ def _why(entry: Entry) -> str:
         return entry.result.failure.strip().rsplit("\n", 1)[-1]
     if entry.result is None and entry.verdict:
         return entry.verdict.reason
+    if entry.result and entry.result.tries:
+        return f"not at the first try: {len(entry.result.tries)} failed"
     return ""

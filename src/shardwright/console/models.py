@@ -308,6 +308,14 @@ class Log(Document):
     left_out: int
 
 
+class Try(Document):
+    number: int
+    began: AwareDatetime | None
+    ended: AwareDatetime
+    outcome: str
+    failure: str
+
+
 class Attempt(Document):
     id: str
     process: str
@@ -318,6 +326,7 @@ class Attempt(Document):
     ended: AwareDatetime | None
     outcome: str
     failure: str
+    tries: list[Try]
     log: Log | None
 
 
@@ -332,6 +341,7 @@ class Fire(Document):
     began: AwareDatetime | None
     ended: AwareDatetime | None
     late: float | None
+    took: float | None
     process: str
     reason: str
     later: str

@@ -15,7 +15,7 @@ def read(expression: str, zone: str | None, count: int, dst: Dst | None = None) 
         place = zones.find(zone or None)
         found = schedule.parse(expression, place, dst=dst)
     except CronError as error:
-        raise NotValid(str(error)) from None
+        raise NotValid(_advised(str(error), expression)) from None
     now = SystemClock().wall()
     return Next(
         schedule=found.text,
@@ -26,6 +26,13 @@ def read(expression: str, zone: str | None, count: int, dst: Dst | None = None) 
             Caution(kind=each.kind, text=each.text, at=each.at) for each in schedule.lint(found, after=now)
         ],
     )
+
+
+def _advised(error: str, expression: str) -> str:
+    """The error for somebody who fills in a form, and does not write Python."""
+    what, unix, _ = error.partition("For a UNIX line: ")
+    advice = f"for a UNIX line leave cron empty and give as schedule: crontab {expression.strip()}"
+    return f"{what}{advice}" if unix else error
 
 
 def _words(found: Schedule) -> str | None:

@@ -8,8 +8,10 @@ from starlette.types import Receive, Scope, Send
 
 from .live import Listener
 
-#: After so many seconds without an event something is sent all the same, so that nobody on the way gives up.
+#: After so many seconds without an event something is sent all the same, so that nobody on the way gives up;
+#: as an event, so that the page can tell a console that has nothing to say from one that is gone.
 PING = 15.0
+STILL_HERE = "event: still\ndata: {}\n\n"
 
 #: How often to see whether the session still lasts, in seconds.
 GLANCE = 2.0
@@ -54,4 +56,4 @@ async def _events(listener: Listener, lasts: Callable[[], bool]) -> AsyncIterato
             yield f"event: {event.name}\ndata: {event.data}\n\n"
         if silent >= PING:
             silent = 0.0
-            yield ": still here\n\n"
+            yield STILL_HERE

@@ -93,9 +93,9 @@ def uninstall() -> None:
 
 
 @contextlib.contextmanager
-def capturing(*, lines: int = MOST_LINES, size: int = MOST_BYTES) -> Iterator[Tape]:
+def capturing(tape: Tape | None = None) -> Iterator[Tape]:
     """A tape for what is logged within the block, in its context and those made from it."""
-    tape = Tape(lines=lines, size=size)
+    tape = tape if tape is not None else Tape()
     token = _tape.set(tape)
     try:
         yield tape

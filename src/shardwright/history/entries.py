@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from . import events, ledger, texts
-from .ledger import LOST_RUN, Attempt, Disposition, Entry, Key, Verdict
+from .ledger import LOST_RUN, Attempt, Disposition, Entry, Key, Try, Verdict
 
 #: How much of a reason is kept.
 LONGEST_REASON = 1000
@@ -30,6 +30,8 @@ def _attempts(event: events.ShardEvent) -> tuple[Attempt, ...]:
             return (replace(attempt, began=began),)
         case events.Ended(at=ended, began=began, outcome=outcome, failure=failure):
             return (replace(attempt, began=began, ended=ended, outcome=outcome, failure=failure),)
+        case events.Retried(at=ended, tried=number, began=began, outcome=outcome, failure=failure):
+            return (replace(attempt, tries=(Try(number, began, ended, outcome, failure),)),)
         case events.FailedOver(at=ended):
             return (replace(attempt, ended=ended, outcome=LOST_RUN),)
         case _:

@@ -3,6 +3,7 @@
     Event                         at, job
     ├── ShardEvent                made, fire, item: one shard of one fire of one making of the job
     │   ├── Started, Ended        a run of it, by whom, why, the how-manieth
+    │   ├── Retried               a try of it came out badly, and the run goes on with another
     │   ├── FailedOver            a run whose member died is put up for somebody else
     │   ├── MadeGood, Skipped,    it does not run itself: a later fire stands for it, or a reason
     │   │   Lost
@@ -29,6 +30,9 @@ from . import texts
 log = logging.getLogger("shardwright")
 
 Consumer = Callable[["Event"], None]
+
+#: How much is kept of why a try failed that another followed.
+LONGEST_RETRIED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +81,20 @@ class Ended(RunEvent):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "failure", texts.kept(self.failure))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retried(RunEvent):
+    """A try of a run came out badly, and the run goes on with another. `number` counts runs, `tried` counts
+    tries."""
+
+    tried: int
+    outcome: str
+    began: datetime | None = None
+    failure: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "failure", texts.kept(self.failure, LONGEST_RETRIED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

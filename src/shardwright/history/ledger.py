@@ -13,18 +13,21 @@ two processes, in any order, the answer is the same. So nothing has to be writte
     RUNNING       a run began and nobody has told its end yet
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TypeVar
 
 from ..outcomes import CUT_SHORT
 
 #: How a run came out whose member died.
 LOST_RUN = "lost"
 
-#: More attempts than this at one fire are not all listed: the first is, and the last ones.
+#: More attempts than this at one fire, or tries of one attempt, are not all listed: the first is, and the
+#: last ones.
 MOST_ATTEMPTS = 50
+MOST_TRIES = 10
 
 
 class Disposition(StrEnum):
@@ -43,6 +46,19 @@ _WEIGHT = {kind: -place for place, kind in enumerate(Disposition)}
 _UNFINISHED = {"": 0, LOST_RUN: 1, CUT_SHORT: 2}
 _FINISHED = 3
 _LAST = datetime.max.replace(tzinfo=UTC)
+_Each = TypeVar("_Each")
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One try of a run that was followed by another: the run went on, under the same claim."""
+
+    number: int
+    """The how-manieth try at this shard of this fire it was, by the count that the job sees."""
+    began: datetime | None
+    ended: datetime
+    outcome: str
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +74,8 @@ class Attempt:
     outcome: str = ""
     failure: str = ""
     host: str = ""
+    tries: tuple[Try, ...] = ()
+    """Those of its tries that the job's `retries` made good; how the last one came out is how the run did."""
 
     @property
     def finished(self) -> bool:
@@ -76,7 +94,12 @@ class Attempt:
             host=max(self.host, other.host),
             failure=max(self.failure, other.failure, key=lambda text: (len(text), text)),
             began=max((moment for moment in (self.began, other.began) if moment), default=None),
+            tries=_ends(sorted({*self.tries, *other.tries}, key=_in_turn), MOST_TRIES),
         )
+
+
+def _in_turn(each: Try) -> tuple[int, datetime, datetime, str, str]:
+    return each.number, each.ended, each.began or _LAST, each.outcome, each.failure
 
 
 def _says(attempt: Attempt) -> tuple[int, float, str, str]:
@@ -159,6 +182,14 @@ class Entry:
         return max((attempt.ended for attempt in self.attempts if attempt.ended), default=None)
 
     @property
+    def took(self) -> float | None:
+        """How many seconds its last run took that came to an end."""
+        last = self.result
+        if last is None or last.began is None or last.ended is None:
+            return None
+        return max(0.0, (last.ended - last.began).total_seconds())
+
+    @property
     def by(self) -> str:
         """Who ran it, or tried to last."""
         last = self.result or (self.attempts[-1] if self.attempts else None)
@@ -181,9 +212,12 @@ def _listed(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
     for attempt in attempts:
         found[attempt.id] = found[attempt.id].joined(attempt) if attempt.id in found else attempt
     ordered = sorted(found.values(), key=lambda each: (each.number, each.began or _LAST, each.id))
-    if len(ordered) > MOST_ATTEMPTS:
-        ordered = [ordered[0], *ordered[1 - MOST_ATTEMPTS :]]
-    return tuple(ordered)
+    return _ends(ordered, MOST_ATTEMPTS)
+
+
+def _ends(ordered: Sequence[_Each], most: int) -> tuple[_Each, ...]:
+    """The first of them, and the last ones."""
+    return (ordered[0], *ordered[1 - most :]) if len(ordered) > most else tuple(ordered)
 
 
 def is_asked(fire: str) -> bool:

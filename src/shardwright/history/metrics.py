@@ -38,6 +38,7 @@ class Metrics:
         self._lateness = histogram("lateness_seconds", "From the scheduled time to the start.", _LATENESS)
         self._lengths = histogram("run_seconds", "How long runs took.", _LENGTHS)
         self._runs = counter("runs", "Runs that ended, by outcome.", "job", "outcome")
+        self._retries = counter("retries", "Tries that came out badly and were followed by another.", "job")
         self._misfires = counter("misfires", "Fires that a later one stands for.", "job")
         self._failovers = counter("failovers", "Runs whose member died, put up for another.", "job")
         self._skipped = counter("skipped", "Fires that were not run, by reason.", "job", "reason")
@@ -57,6 +58,8 @@ class Metrics:
         match event:
             case events.Started():
                 self._started(event)
+            case events.Retried(job=job):
+                self._retries.labels(job).inc()
             case events.Ended():
                 self._ended(event)
             case events.FailedOver(job=job):

@@ -8,9 +8,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from . import texts
-from .ledger import Attempt, Disposition, Entry, Key, Verdict
+from .ledger import Attempt, Disposition, Entry, Key, Try, Verdict
 from .tables import LONGEST_BY
 
 
@@ -35,7 +36,7 @@ def of(entry: Entry) -> dict[str, object]:
         "began": began,
         "ended": ended,
         "late_ms": None if entry.late is None else round(entry.late * 1000),
-        "ran_ms": _ran(entry),
+        "ran_ms": None if entry.took is None else round(entry.took * 1000),
         "ran_by": texts.cut(entry.by, LONGEST_BY),
         "attempts": json.dumps([_told(attempt) for attempt in entry.attempts]),
         "verdict": entry.verdict.kind.value if entry.verdict else "",
@@ -56,14 +57,6 @@ def entry(row: Mapping[str, object]) -> Entry:
     return Entry(key, due, tuple(map(_attempt, json.loads(str(row["attempts"])))), verdict)
 
 
-def _ran(entry: Entry) -> int | None:
-    """How long its last run took that came to an end."""
-    last = entry.result
-    if last is None or last.began is None or last.ended is None:
-        return None
-    return max(0, round((last.ended - last.began).total_seconds() * 1000))
-
-
 def _told(attempt: Attempt) -> dict[str, object]:
     told = {
         "id": attempt.id,
@@ -75,11 +68,22 @@ def _told(attempt: Attempt) -> dict[str, object]:
         "outcome": attempt.outcome,
         "failure": attempt.failure,
         "host": attempt.host,
+        "tries": [_tried(each) for each in attempt.tries],
     }
-    return {key: value for key, value in told.items() if value not in (None, "")}
+    return {key: value for key, value in told.items() if value not in (None, "", [])}
 
 
-def _attempt(told: Mapping[str, str]) -> Attempt:
+def _tried(each: Try) -> dict[str, object]:
+    return {
+        "number": each.number,
+        "began": each.began.isoformat() if each.began else None,
+        "ended": each.ended.isoformat(),
+        "outcome": each.outcome,
+        "failure": each.failure,
+    }
+
+
+def _attempt(told: Mapping[str, Any]) -> Attempt:
     return Attempt(
         told["id"],
         told.get("by", ""),
@@ -90,7 +94,13 @@ def _attempt(told: Mapping[str, str]) -> Attempt:
         told.get("outcome", ""),
         told.get("failure", ""),
         told.get("host", ""),
+        tuple(map(_try, told.get("tries", ()))),
     )
+
+
+def _try(told: Mapping[str, Any]) -> Try:
+    ended = datetime.fromisoformat(told["ended"])
+    return Try(int(told["number"]), _moment(told["began"]), ended, told["outcome"], told["failure"])
 
 
 def _moment(text: str | None) -> datetime | None:

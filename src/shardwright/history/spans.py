@@ -1,7 +1,8 @@
 """Spans: every run as OpenTelemetry tells it (the extra `otel`; where it is sent is the user's own choice).
 
-A span is told when its run is over, with the times it had. Runs of the same fire carry the same
-`shardwright.fire`; a run after a failed-over one links to nothing, as its member is gone with its span.
+A span is told when its run is over, with the times it had; so is each try of it that another followed. Runs
+of the same fire carry the same `shardwright.fire`; a run after a failed-over one links to nothing, as its
+member is gone with its span.
 """
 
 from datetime import datetime
@@ -31,6 +32,12 @@ class Spans:
                 span.set_attribute("shardwright.outcome", event.outcome)
                 if event.outcome != OK:
                     span.set_status(Status(StatusCode.ERROR, event.failure or event.outcome))
+                span.end(_nanoseconds(event.at))
+            case events.Retried():
+                span = self._span(event, event.began or event.at, late=False)
+                span.set_attribute("shardwright.outcome", event.outcome)
+                span.set_attribute("shardwright.try", event.tried)
+                span.set_status(Status(StatusCode.ERROR, event.failure or event.outcome))
                 span.end(_nanoseconds(event.at))
             case events.FailedOver():
                 span = self._span(event, event.at, late=False)  # when it began is not known here

@@ -114,7 +114,9 @@ def _shard(entry: Entry, before: Entry | None) -> str:
             return " ".join([*_attempts(entry), f"What became of it is unknown: {verdict.reason}."])
         case Disposition.RUNNING:
             return " ".join([*_late(entry, before), *_attempts(entry)])
-        case Disposition.RAN if entry.outcome == OK and len(entry.attempts) == 1:
+        case Disposition.RAN if (
+            entry.outcome == OK and len(entry.attempts) == 1 and not entry.attempts[0].tries
+        ):
             return " ".join(_late(entry, before))
         case _:
             return " ".join([*_late(entry, before), *_attempts(entry)])
@@ -133,9 +135,23 @@ def _attempt(attempt: Attempt, of: int) -> str:
     which = f"attempt {attempt.number}" if of > 1 else "it"
     began = f" began at {attempt.began.isoformat()}" if attempt.began else " was begun"
     ended = f" at {attempt.ended.isoformat()}" if attempt.ended and attempt.outcome else ""
-    failure = attempt.failure.strip().rsplit("\n", 1)[-1] if attempt.outcome not in (OK, "") else ""
-    why = f" ({failure})" if failure else ""
-    return f"{which}{began} on {attempt.by} and {_HOW.get(attempt.outcome, attempt.outcome)}{ended}{why}."
+    why = _said(attempt.failure) if attempt.outcome not in (OK, "") else ""
+    how = _HOW.get(attempt.outcome, attempt.outcome)
+    return f"{which}{began} on {attempt.by}{_tries(attempt)} and {how}{ended}{why}."
+
+
+def _tries(attempt: Attempt) -> str:
+    """Those of its tries that others followed."""
+    told = [f"{_HOW.get(each.outcome, each.outcome)}{_said(each.failure)}" for each in attempt.tries]
+    return "".join(
+        f", {what} at try {each.number}" for each, what in zip(attempt.tries, told, strict=True)
+    ) + ("," if told else "")
+
+
+def _said(failure: str) -> str:
+    """The last line of it, which names the error."""
+    last = failure.strip().rsplit("\n", 1)[-1]
+    return f" ({last})" if last else ""
 
 
 def _is_late(entry: Entry) -> bool:

@@ -56,6 +56,13 @@ def fires(
     """The fires from one time until before another, as a backfill would put them on the lists; refused where
     there are too many, or none."""
     schedule, first, last = _schedule(sight), _aware(begin), min(_aware(end), sight.now)
+    if _aware(end) <= first:
+        raise NotValid(
+            f"job {sight.name!r}: the stretch ends at {_aware(end).isoformat()}, which is not after its "
+            f"beginning at {first.isoformat()}; give the earlier time first"
+        )
+    if last <= first:
+        raise NotValid(f"job {sight.name!r}: {first.isoformat()} has not come yet")
     shards = len(_items(sight, items))
     found = list(
         islice(

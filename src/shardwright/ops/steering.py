@@ -15,6 +15,7 @@ is drained by `~draining/<id>`, which lets it finish and gives it nothing more.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from .. import secrets
 from ..coordination import execution, instance, leader, request, server, settings, sharding
 from ..errors import NotThere, NotValid, OperationError
 from ..registry import Create, Delete, Put, Registry, Require, Write
@@ -58,7 +59,8 @@ def trigger(sight: Sight, parameter: str = "") -> Plan:
     old = [Delete(sight.at(request.node(who))) for who in sight.job.children("trigger")]
     here = [Require(sight.at(instance.node(who))) for who in sight.members]
     new = [Create(sight.at(request.node(who)), parameter) for who in sight.members]
-    return Plan((*here, *old, *new), tuple(f"{who} was asked to fire" for who in sight.members))
+    asked = tuple(f"{who} was asked to fire" for who in sight.members)
+    return Plan((*here, *old, *new), (*asked, *_with(parameter)))
 
 
 def trigger_shards(sight: Sight, items: Collection[int], parameter: str = "") -> Plan:
@@ -70,7 +72,8 @@ def trigger_shards(sight: Sight, items: Collection[int], parameter: str = "") ->
         raise NotValid(f"job {sight.name!r}: name the shards that are to run, or ask for all of them")
     for item in items:
         check_shard(sight, item)
-    return together(*(_ask_for(sight, item, parameter) for item in sorted(set(items))))
+    asked = [_ask_for(sight, item, parameter) for item in sorted(set(items))]
+    return together(*asked, Plan(changed=_with(parameter)))
 
 
 def _check_parameter(sight: Sight, parameter: str) -> None:
@@ -100,6 +103,12 @@ def _ask_for(sight: Sight, item: int, parameter: str) -> Plan:
     return Plan(
         (guard, Put(node, asked) if known else Create(node, asked)), (f"shard {item} was asked to run",)
     )
+
+
+def _with(parameter: str) -> tuple[str, ...]:
+    """What the audit says of a parameter; no secret is in it."""
+    told = f"{secrets.masked(parameter)!r:.200}"
+    return (f"with the parameter {told}",) if parameter else ()
 
 
 def _unable(owner: str) -> str:

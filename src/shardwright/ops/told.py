@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..history.ledger import Attempt, Entry
+from ..history.ledger import Attempt, Entry, Try
 from .values import plain
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def entry(known: Entry, logs: Logs | None = None) -> dict[str, Any]:
         "began": plain(known.began),
         "ended": plain(known.ended),
         "late": known.late,
+        "took": known.took,
         "process": known.by,
         "reason": verdict.reason if verdict else "",
         "later": verdict.later if verdict else "",
@@ -45,7 +46,19 @@ def _attempt(attempt: Attempt, logs: Logs) -> dict[str, Any]:
         "ended": plain(attempt.ended),
         "outcome": attempt.outcome,
         "failure": attempt.failure,
+        "tries": list(map(_try, attempt.tries)),
         "log": logs.get(attempt.id),
+    }
+
+
+def _try(each: Try) -> dict[str, Any]:
+    """One that was followed by another."""
+    return {
+        "number": each.number,
+        "began": plain(each.began),
+        "ended": plain(each.ended),
+        "outcome": each.outcome,
+        "failure": each.failure,
     }
 
 

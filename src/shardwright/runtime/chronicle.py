@@ -6,11 +6,12 @@ told, so that the cursor need not say it any longer. What only this process know
 entered, why it failed and what it logged, is told beside that and may be lost with the process.
 """
 
+import contextlib
 import inspect
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
@@ -35,6 +36,7 @@ from ..history.events import (
     Lost,
     MadeGood,
     Moved,
+    Retried,
     Skipped,
     StaleRefused,
     Started,
@@ -106,14 +108,36 @@ class JobWitness:
         self.chronicle.refused(self.job, item)
 
 
+@dataclass(slots=True)
+class _Story:
+    """What only this process knows of a run of its own, of all its tries together."""
+
+    tape: capture.Tape = field(default_factory=capture.Tape)
+    logged: str = ""
+    """What is on the tape, as it may be shown."""
+    began: datetime | None = None
+    tried: datetime | None = None
+    """When its last try began."""
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Have what the block logs on the tape. It is made fit to be shown here, in the thread that runs the
+        try: that takes its time, and the reactor has none."""
+        with capture.capturing(self.tape):
+            try:
+                yield
+            finally:
+                self.logged = self.tape.text()
+
+
 class Chronicle:
     """Events for whoever listens, and a recorder if there is a history."""
 
     def __init__(self, clock: Clock, where: str | Path | None, consumers: Sequence[Consumer] = ()) -> None:
         self._clock = clock
         self._events = Events()
-        self._since: dict[About, datetime] = {}
-        """When what runs was begun; written by the threads that run it, each its own."""
+        self._stories: dict[About, _Story] = {}
+        """Of what runs here; each is added to by the thread that runs it, and by us while none does."""
         self._store = late_store(where) if where is not None else None
         self._recorder = _recorder(self._store, clock, self._events.publish) if self._store else None
         for consumer in consumers:
@@ -175,51 +199,51 @@ class Chronicle:
     def lease_margin(self, seconds: float) -> None:
         self.publish(LeaseMargin(at=self._clock.wall(), seconds=seconds))
 
+    def retried(self, about: About, number: int, outcome: str, failure: str) -> None:
+        """A try of a run came out badly, and the run goes on."""
+        if (story := self._stories.get(about)) is None:
+            return  # nobody listens, or it never began
+        story.tape.add(f"-- try {number} {outcome}, and is followed by another --")
+        said = {**self._said(about), "tried": number, "outcome": outcome, "failure": failure}
+        self.publish(Retried(**said, began=story.tried))
+
     def ended(self, about: About, outcome: str, failure: str) -> None:
-        began = self._since.pop(about, None)
+        story = self._stories.pop(about, None)
+        if story is not None and story.logged:
+            where = {name: getattr(about, name) for name in ("job", "made", "item", "fire", "attempt")}
+            text, left_out = story.logged, story.tape.left_out
+            self.publish(Logged(at=self._clock.wall(), text=text, left_out=left_out, **where))
+        began = story.began if story is not None else None
         self.publish(Ended(**self._said(about), began=began, outcome=outcome, failure=failure))
 
     def lease_lost(self, about: About) -> None:
         self.publish(LeaseLost(**self._said(about)))
 
     def witnessed(self, body: Body, about: About) -> Body:
-        """The body, with its beginning told, and what it logs kept."""
-        if not self.heard:
-            return body
-        return _watched(body, partial(self._began, about), partial(self._logged, about))
+        """The body, with its beginning told, and what it logs kept: of all tries of it together."""
+        return _watched(body, partial(self._began, about)) if self.heard else body
 
-    def _began(self, about: About, shard: Shard) -> None:
-        if shard.attempt == about.number:  # else it is one of its retries
-            started = Started(**self._said(about))
-            self._since[about] = started.at
-            self.publish(started)
-
-    def _logged(self, about: About, tape: capture.Tape) -> None:
-        if text := tape.text():
-            where = {name: getattr(about, name) for name in ("job", "made", "item", "fire", "attempt")}
-            self.publish(Logged(at=self._clock.wall(), text=text, left_out=tape.left_out, **where))
+    def _began(self, about: About) -> "_Story":
+        story = self._stories.setdefault(about, _Story())
+        story.tried = self._clock.wall()
+        if story.began is None:
+            story.began = story.tried
+            self.publish(Started(**{**self._said(about), "at": story.began}))
+        return story
 
     def _said(self, about: About) -> dict[str, Any]:
         """What every event of a run says."""
         return {"at": self._clock.wall(), **{name: getattr(about, name) for name in About.__slots__}}
 
 
-def _watched(body: Body, begin: Callable[[Shard], None], over: Callable[[capture.Tape], None]) -> Body:
+def _watched(body: Body, begin: "Callable[[], _Story]") -> Body:
     def run(shard: Shard) -> object:
-        begin(shard)
-        with capture.capturing() as tape:
-            try:
-                return body(shard)
-            finally:
-                over(tape)
+        with begin().listening():
+            return body(shard)
 
     async def run_in_loop(shard: Shard) -> object:
-        begin(shard)
-        with capture.capturing() as tape:
-            try:
-                return await body(shard)  # type: ignore[misc]
-            finally:
-                over(tape)
+        with begin().listening():
+            return await body(shard)  # type: ignore[misc]
 
     return run_in_loop if inspect.iscoroutinefunction(body) else run
 

@@ -227,11 +227,11 @@ class Process(Hub):
         """Begin a run, at its time if we have claimed it early."""
         member, key = self._members[job.name], (job.name, claim.item, claim.attempt)
         shard = partial(self._shard, member, claim, token)
-        told = partial(self._end, key, member)
+        told, retried = partial(self._end, key, member), partial(self._retried, key)
         config = member.settings
         about = self._about[key] = self._facts(job.name, member, claim)
         body = self._chronicle.witnessed(job.body(config), about)
-        run = Running(self.reactor, self._workers, config, body, shard, told)
+        run = Running(self.reactor, self._workers, config, body, shard, told, retried)
         self._running[key] = run
         self._chronicle.lease_margin(run.shard.lease_left)
         if claim.source is Source.FAILOVER:
@@ -315,10 +315,12 @@ class Process(Hub):
             _save=lambda text: self.reactor.post(lambda: member.save(claim.item, claim.attempt, text)),
         )
 
+    def _retried(self, key: Key, end: End, shard: Shard) -> None:
+        self._chronicle.retried(self._about[key], shard.attempt, end.outcome, _failure(end, shard))
+
     def _end(self, key: Key, member: Member, end: End, shard: Shard) -> None:
         self._running.pop(key, None)
-        failure = shard.masked(told(end.error)) if end.error is not None else ""
-        self._chronicle.ended(self._about.pop(key), end.outcome, failure)
+        self._chronicle.ended(self._about.pop(key), end.outcome, _failure(end, shard))
         place = self._party_of.pop(key, None)
         if place is not None and self._parties[place].leave():
             del self._parties[place]
@@ -379,6 +381,11 @@ class Process(Hub):
         if state is State.LOST:
             for about in self._about.values():
                 self._chronicle.lease_lost(about)
+
+
+def _failure(end: End, shard: Shard) -> str:
+    """Why it failed, as it may be kept; nothing if it did not."""
+    return shard.masked(told(end.error)) if end.error is not None else ""
 
 
 def _said_by(error: BaseException | None) -> str:

@@ -32,7 +32,7 @@ class Running:
     """One claimed shard.
 
     `shard` makes what the how-manieth try is handed. `told` is told how it all came out, together with the
-    shard of the last try.
+    shard of the last try; `retried` how each try did that another follows.
     """
 
     def __init__(
@@ -43,9 +43,10 @@ class Running:
         body: Body,
         shard: Callable[[int], Shard],
         told: Callable[[End, Shard], None],
+        retried: Callable[[End, Shard], None],
     ) -> None:
         self._reactor, self._workers, self._config, self._body = reactor, workers, config, body
-        self._shard_for, self._told = shard, told
+        self._shard_for, self._told, self._retried = shard, told, retried
         self.shard = shard(0)
         self._tries = 0
         self._ordered = self._superseded = False
@@ -122,6 +123,7 @@ class Running:
         if self._ordered or not again:
             self._end(end)
             return
+        self._retried(end, self.shard)
         self._tries += 1
         wait = self._pause()
         story = f"\n{self.shard.masked(told(end.error))}" if end.error is not None else ""

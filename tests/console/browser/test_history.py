@@ -1,16 +1,18 @@
 """History: the ledger and its filters, one run with its log and why, and running it again."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
+from shardwright.history.ledger import Entry, Try
 from shardwright.history.store import Store
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage, wait_until
-from tests.history.fires import a_run
+from tests.history.fires import T, a_key, a_run, after, an_attempt
 from tests.history.java import a_java_run, a_java_state
 
 pytestmark = [pytest.mark.slow]
@@ -89,6 +91,23 @@ def test_one_run_is_shown_with_its_attempts_its_log_and_why(desk: Desk) -> None:
     expect(dialog).to_contain_text("the batch is empty")
     desk.page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
+
+
+def test_tries_that_another_followed_are_shown_with_why_each_failed(desk: Desk, stage: Stage) -> None:
+    tries = tuple(
+        Try(number, T, after(number), "failed", f"ConnectionError: no. {number}") for number in (1, 2)
+    )
+    attempt = replace(an_attempt(ended=5, outcome="ok"), tries=tries)
+    with Store(stage.history) as store:
+        store.write([Entry(a_key(job="flaky"), T, (attempt,))])
+    desk.go("history?job=flaky")
+    desk.row("flaky").click()
+    dialog = desk.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("failed (ConnectionError: no. 1) at try 1")
+    expect(dialog.locator("pre.lines").filter(has_text="no. 2")).to_be_hidden()
+    dialog.locator("summary").filter(has_text="Try 2").click()
+    expect(dialog.locator("pre.lines").filter(has_text="no. 2")).to_be_visible()
+    expect(dialog).to_contain_text("its time had come")
 
 
 def test_one_shard_is_run_again(desk: Desk) -> None:

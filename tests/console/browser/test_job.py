@@ -187,7 +187,7 @@ def test_the_past_is_run_again_with_its_progress_told(desk: Desk) -> None:
     expect(form.get_by_role("status")).to_contain_text("3 fires, 12 runs")
     form.get_by_role("button", name="Start 12 runs").click()
     desk.confirm("Start 12 runs")
-    desk.wait_said("backfill")
+    desk.wait_said("Backfill asked for: nightly-report, from ")
     path = "r/main/history?job=nightly-report&begin=2026-10-01T00:00:00Z&end=2026-10-04T00:00:00Z"
     wait_until(lambda: len(desk.get(path)["fires"]) == 12, "all of the past has run")
     expect(desk.page.get_by_text("Nothing is waiting.")).to_be_visible()

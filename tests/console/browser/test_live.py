@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from shardwright.ops import jobs
 from tests.console.browser.desk import Desk
@@ -85,3 +85,16 @@ def test_a_newcomer_is_seen_without_a_reload(desk: Desk, stage: Stage) -> None:
     expect(desk.page.locator("[data-member]")).to_have_count(4)
     stage.end(newcomer)
     expect(desk.page.locator("[data-member]")).to_have_count(3)
+
+
+def test_a_console_that_is_gone_is_told_with_the_time_from_which_on_nothing_is_known(
+    stage: Stage, browser: Browser
+) -> None:
+    console = stage.open_console()
+    with Desk(browser, console) as other:
+        other.sign_in_first("bob", "correct horse battery")
+        other.go("jobs")
+        expect(other.row("archive")).to_be_visible()
+        console.kill()
+        expect(other.page.get_by_role("alert").filter(has_text="has not answered since")).to_be_visible()
+        expect(other.row("archive")).to_be_visible()

@@ -118,7 +118,7 @@ def test_a_change_made_here_is_in_the_audit_with_who_made_it(desk: Desk) -> None
     desk.go("servers/10.0.0.1")
     desk.choose("Actions for archive", "Disable")
     desk.confirm("Disable")
-    desk.wait_said("disable")
+    desk.wait_said("Disabled: archive, server 10.0.0.1")
     desk.choose("Actions for archive", "Enable")
     expect(desk.page.get_by_role("row", name="archive Enabled")).to_be_visible()
     desk.go("audit")

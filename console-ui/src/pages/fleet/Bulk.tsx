@@ -8,8 +8,10 @@ import { useConfirm } from "../../components/Confirm";
 import { Dialog } from "../../components/Dialog";
 import { useToast } from "../../components/Toast";
 import { common } from "../../i18n/common";
+import { done } from "../../i18n/done";
 import { fleet } from "../../i18n/fleet";
 import { useWords } from "../../i18n/language";
+import { troubleOf } from "../../shell/told";
 
 const ACTIONS = ["trigger", "enable", "disable", "shutdown"] as const;
 type Action = (typeof ACTIONS)[number];
@@ -30,6 +32,7 @@ interface Props {
 export function Bulk({ registry, chosen, total, busy, onBusy, onClear, onAll, onDone }: Props) {
   const w = useWords(fleet);
   const c = useWords(common);
+  const d = useWords(done);
   const confirm = useConfirm();
   const say = useToast();
   const [report, setReport] = useState<BulkDone | null>(null);
@@ -63,7 +66,7 @@ export function Bulk({ registry, chosen, total, busy, onBusy, onClear, onAll, on
         told.refused.push(...part.refused);
       }
     } catch (error) {
-      say(error instanceof Error ? error.message : String(error), "bad");
+      say(troubleOf(error, d), "bad");
     }
     onBusy(false);
     if (told.refused.length > 0) setReport(told);

@@ -5,7 +5,7 @@ import { answer, api } from "../../api/client";
 import type { Fire } from "../../api/types";
 import { OutcomeBadge } from "../../components/Badge";
 import { EmptyState, Loading, TroubleNote } from "../../components/States";
-import { Duration, Time, Took } from "../../components/Time";
+import { Duration, Time } from "../../components/Time";
 import { type Column, VirtualTable } from "../../components/VirtualTable";
 import { history as words } from "../../i18n/history";
 import { useWords } from "../../i18n/language";
@@ -13,6 +13,7 @@ import { PAGE, useEndless } from "../../lib/endless";
 import { useAsked } from "../../lib/place";
 import { useRegistry } from "../../shell/registry";
 import { question } from "./Filters";
+import { FireTook } from "./FireTook";
 import { wasAsked, writeRun } from "./run";
 
 export function Ledger() {
@@ -84,7 +85,7 @@ function columnsOf(t: (typeof words)["en"]): Column<Fire>[] {
       width: "90px",
       align: "end",
       wide: true,
-      cell: (fire) => <Took began={fire.began} ended={fire.ended} />,
+      cell: (fire) => <FireTook fire={fire} />,
     },
     {
       id: "process",

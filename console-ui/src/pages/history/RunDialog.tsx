@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { answer, api } from "../../api/client";
-import type { Attempt, Fire } from "../../api/types";
+import type { Attempt, Fire, Try } from "../../api/types";
 import { Badge, OutcomeBadge, outcomeTone } from "../../components/Badge";
 import { Button } from "../../components/Button";
 import { useConfirm } from "../../components/Confirm";
@@ -15,6 +15,7 @@ import { history as words } from "../../i18n/history";
 import { useWords } from "../../i18n/language";
 import { useAct } from "../../shell/act";
 import { useRegistry } from "../../shell/registry";
+import { FireTook } from "./FireTook";
 import { type Run, wasAsked } from "./run";
 
 export function RunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
@@ -86,7 +87,7 @@ function Facts({ fire }: { fire: Fire }) {
       </dd>
       <dt>{t.took}</dt>
       <dd>
-        <Took began={fire.began} ended={fire.ended} />
+        <FireTook fire={fire} />
       </dd>
       <dt>{t.process}</dt>
       <dd className="mono">{fire.process || "–"}</dd>
@@ -110,6 +111,7 @@ function OneAttempt({ of, attempt }: { of: Fire; attempt: Attempt }) {
   const t = useWords(words);
   const w = useWords(common);
   const outcomes: Readonly<Record<string, string>> = w.outcomes;
+  const sources: Readonly<Record<string, string>> = t.sources;
   const disposition = attempt.outcome ? "RAN" : "RUNNING";
   return (
     <article className="card attempt">
@@ -133,8 +135,11 @@ function OneAttempt({ of, attempt }: { of: Fire; attempt: Attempt }) {
           {attempt.process} {attempt.host && <span className="muted">({attempt.host})</span>}
         </dd>
         <dt>{t.source}</dt>
-        <dd>{attempt.source}</dd>
+        <dd>{sources[attempt.source] ?? attempt.source}</dd>
       </dl>
+      {attempt.tries.map((each) => (
+        <OneTry key={each.number} tried={each} />
+      ))}
       {attempt.failure && (
         <>
           <h5>{t.failure}</h5>
@@ -144,6 +149,21 @@ function OneAttempt({ of, attempt }: { of: Fire; attempt: Attempt }) {
       <h5>{t.log}</h5>
       <AttemptLog of={of} attempt={attempt} />
     </article>
+  );
+}
+
+/** A try that came out badly, and that another followed. */
+function OneTry({ tried }: { tried: Try }) {
+  const t = useWords(words);
+  const outcomes: Readonly<Record<string, string>> = useWords(common).outcomes;
+  return (
+    <details className="try">
+      <summary>
+        {t.tried(tried.number)} <Badge tone="bad">{outcomes[tried.outcome] ?? tried.outcome}</Badge>{" "}
+        <Time at={tried.ended} /> <Took began={tried.began} ended={tried.ended} />
+      </summary>
+      {tried.failure && <Text text={tried.failure} bad />}
+    </details>
   );
 }
 

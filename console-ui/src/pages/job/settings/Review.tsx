@@ -6,10 +6,12 @@ import { Dialog } from "../../../components/Dialog";
 import { Loading, TroubleNote } from "../../../components/States";
 import { useToast } from "../../../components/Toast";
 import { common } from "../../../i18n/common";
+import { done } from "../../../i18n/done";
 import { useWords } from "../../../i18n/language";
 import { settings } from "../../../i18n/settings";
 import { useAct } from "../../../shell/act";
 import { useRegistry } from "../../../shell/registry";
+import { troubleOf } from "../../../shell/told";
 import { differing, shown } from "./form";
 
 interface Props {
@@ -25,6 +27,7 @@ interface Props {
 export function Review({ name, changes, version, onClose, onConflict, onSaved }: Props) {
   const w = useWords(settings);
   const c = useWords(common);
+  const d = useWords(done);
   const { name: registry } = useRegistry();
   const act = useAct();
   const say = useToast();
@@ -45,13 +48,13 @@ export function Review({ name, changes, version, onClose, onConflict, onSaved }:
   const save = async () => {
     setBusy(true);
     try {
-      const done = await answer(api.PATCH("/api/r/{registry}/jobs/{job}/config", wish));
-      await act(async () => done, w.saved);
+      const saved = await answer(api.PATCH("/api/r/{registry}/jobs/{job}/config", wish));
+      await act(async () => saved, w.saved);
       onSaved();
     } catch (error) {
       const conflict = isConflict(error);
       if (conflict) onConflict(conflict);
-      else say(error instanceof Error ? error.message : String(error), "bad");
+      else say(troubleOf(error, d), "bad");
     }
     setBusy(false);
   };

@@ -7,6 +7,7 @@ import { Button } from "../../../components/Button";
 import { useConfirm } from "../../../components/Confirm";
 import { Loading, TroubleNote } from "../../../components/States";
 import { Time } from "../../../components/Time";
+import { common } from "../../../i18n/common";
 import { job as words } from "../../../i18n/job";
 import { locale, useLanguage, useWords } from "../../../i18n/language";
 import { withAsked } from "../../../lib/place";
@@ -116,9 +117,10 @@ function Facts({ shard }: { shard: Item }) {
 }
 
 export function Outcome({ outcome }: { outcome: string }) {
+  const outcomes: Readonly<Record<string, string>> = useWords(common).outcomes;
   if (!outcome) return null;
   const tone = outcome === "ok" ? "ok" : outcome === "superseded" ? "off" : "bad";
-  return <Badge tone={tone}>{outcome}</Badge>;
+  return <Badge tone={tone}>{outcomes[outcome] ?? outcome}</Badge>;
 }
 
 function Actions({ name, shard, java }: { name: string; shard: Item; java: boolean }) {
