@@ -18,14 +18,26 @@ def test_every_machine_is_told_with_its_load(any_desk: Counter) -> None:
     told = {"servers": [dict(zip(keys, each, strict=True)) for each in wanted], "total": 2}
     any_desk.seen(lambda answer: answer == told, "servers")
     one = any_desk.viewer.get("servers/192.0.2.4")
-    assert one["jobs"] == [
-        {"job": "a", "status": "OK", "instances": 1},
-        {"job": "b", "status": "DISABLED", "instances": 1},
-    ]
-    assert [(each["job"], each["owns"], each["runs"]) for each in one["members"]] == [
-        ("a", 2, 1),
-        ("b", 1, 0),
-    ]
+    assert (one["server"], one["total"]) == (told["servers"][0], 2)
+    assert [
+        (each["job"], each["status"], each["instances"], [(who["owns"], who["runs"]) for who in each["members"]])
+        for each in one["found"]
+    ] == [("a", "OK", 1, [(2, 1)]), ("b", "DISABLED", 1, [(1, 0)])]
+
+
+def test_the_jobs_of_a_machine_are_found_by_name_and_come_page_by_page(desk: Counter) -> None:
+    for job in ("archive", "nightly-mail", "nightly-report"):
+        desk.bureau.of(PY, job=job)
+    desk.seen(lambda answer: answer["total"] == 1 and answer["servers"][0]["jobs"] == 3, "servers")
+
+    def found(asked: str) -> tuple[list[str], int, int]:
+        told = desk.viewer.get(f"servers/192.0.2.4?{asked}")
+        return [each["job"] for each in told["found"]], told["total"], told["server"]["jobs"]
+
+    assert found("search=%20NIGHT") == (["nightly-mail", "nightly-report"], 2, 3)
+    assert found("offset=1&limit=1") == (["nightly-mail"], 3, 3)
+    assert found("offset=3") == ([], 3, 3)
+    assert found("search=nowhere") == ([], 0, 3)
 
 
 def test_machines_are_found_by_address_or_job_and_come_page_by_page(desk: Counter) -> None:
@@ -53,6 +65,7 @@ def test_how_much_is_told_of_a_machine_does_not_grow_with_its_jobs(desk: Counter
         desk.bureau.land(*(Create(f"{job}/servers/192.0.2.{end}", "") for job in some for end in (4, 5)))
     desk.seen(lambda told: [each["jobs"] for each in told["servers"]] == [500, 500], "servers")
     assert len(desk.viewer.caller.get("/api/r/main/servers").body) < 300
+    assert len(desk.viewer.get("servers/192.0.2.4")["found"]) == 50
 
 
 def test_a_machine_is_disabled_enabled_shut_down_and_forgotten(any_desk: Counter) -> None:

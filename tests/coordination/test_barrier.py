@@ -343,6 +343,17 @@ def test_who_has_no_patience_to_lose_waits_on() -> None:
     assert steps({**TWO, **came(FIRST, FIRST), **called(FIRST)}, hooks=patient, now=T) == []
 
 
+def test_shards_of_a_group_wait_a_minute_at_most_as_they_may_wait_for_one_anothers_places() -> None:
+    few = {"group": "few", "concurrency": 1}
+    nodes = {**TWO, **came(FIRST, None)}
+    assert steps(nodes, config=few, boot=500.0) == [Look(560.0, "have all shards started?")]
+    (step,) = steps(nodes, config=few, now=T + timedelta(minutes=1))
+    assert isinstance(step, Step)
+    assert step.then == Say(f"not all shards have started for {FIRST} within 60 s: it is not waited for")
+    ended = {**TWO, **came(FIRST, None, kind="completed")}
+    assert steps(ended, config=few, hooks=END, now=T + timedelta(days=1)) == []
+
+
 # Holding
 
 

@@ -766,7 +766,7 @@ export interface paths {
         };
         /**
          * Show Server
-         * @description One machine: its jobs, and the processes there.
+         * @description One machine, and a page of its jobs, found by their name, with their processes there.
          */
         get: operations["show_server"];
         put?: never;
@@ -1985,43 +1985,24 @@ export interface components {
             instances: number;
             /** Job */
             job: string;
+            /** Members */
+            members: components["schemas"]["Member"][];
             /**
              * Status
              * @enum {string}
              */
             status: "OK" | "DISABLED";
         };
-        /** ServerMember */
-        ServerMember: {
-            /** Alive */
-            alive: boolean;
-            /** Draining */
-            draining: boolean;
-            /** Enabled */
-            enabled: boolean;
-            /** Id */
-            id: string;
-            /** Job */
-            job: string;
-            /** Leader */
-            leader: boolean;
-            /** Owns */
-            owns: number;
-            /** Python */
-            python: boolean;
-            /** Runs */
-            runs: number;
-            /** Server */
-            server: string;
-        };
         /** ServerPage */
         ServerPage: {
-            /** Jobs */
-            jobs: components["schemas"]["ServerJob"][];
-            /** Members */
-            members: components["schemas"]["ServerMember"][];
-            /** Server */
-            server: string;
+            /** Found */
+            found: components["schemas"]["ServerJob"][];
+            server: components["schemas"]["Server"];
+            /**
+             * Total
+             * @description How many jobs were found there.
+             */
+            total: number;
         };
         /** Servers */
         Servers: {
@@ -6573,7 +6554,11 @@ export interface operations {
     };
     show_server: {
         parameters: {
-            query?: never;
+            query?: {
+                search?: string;
+                offset?: number;
+                limit?: number;
+            };
             header?: never;
             path: {
                 address: string;

@@ -32,7 +32,6 @@ export type Server = Schemas["Server"];
 export type Servers = Schemas["Servers"];
 export type ServerPage = Schemas["ServerPage"];
 export type ServerJob = Schemas["ServerJob"];
-export type ServerMember = Schemas["ServerMember"];
 export type Fire = Schemas["Fire"];
 export type Attempt = Schemas["Attempt"];
 export type Try = Schemas["Try"];

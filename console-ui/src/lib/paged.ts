@@ -11,15 +11,17 @@ interface Options<Row, Data extends { total: number }> {
   refetchInterval?: number;
 }
 
-export interface Paged<Row> {
+export interface Paged<Row, Data> {
   total: number;
+  /** The page that came last, for what it says besides its rows. */
+  last: Data | undefined;
   at: (index: number) => Row | undefined;
   onRange: (first: number, last: number) => void;
   pending: boolean;
   error: Error | null;
 }
 
-export function usePaged<Row, Data extends { total: number }>(options: Options<Row, Data>): Paged<Row> {
+export function usePaged<Row, Data extends { total: number }>(options: Options<Row, Data>): Paged<Row, Data> {
   const { size, key, fetch, rows, refetchInterval } = options;
   const [pages, setPages] = useState({ first: 0, last: 0 });
   const onRange = useCallback(
@@ -39,8 +41,8 @@ export function usePaged<Row, Data extends { total: number }>(options: Options<R
     })),
   });
   // What was last shown stays until what is asked for instead has come: the table neither blinks nor jumps.
-  const held = useRef<{ total: number | undefined; rows: Map<number, readonly Row[]> }>({
-    total: undefined,
+  const held = useRef<{ last: Data | undefined; rows: Map<number, readonly Row[]> }>({
+    last: undefined,
     rows: new Map(),
   });
   const { current } = held;
@@ -48,13 +50,14 @@ export function usePaged<Row, Data extends { total: number }>(options: Options<R
     const data = found[index]?.data;
     if (!data) return;
     current.rows.set(page, rows(data));
-    current.total = data.total;
+    current.last = data;
   });
   return {
-    total: current.total ?? 0,
+    total: current.last?.total ?? 0,
+    last: current.last,
     at: (index) => current.rows.get(Math.floor(index / size))?.[index % size],
     onRange,
-    pending: current.total === undefined && found.every((each) => each.isPending),
+    pending: current.last === undefined && found.every((each) => each.isPending),
     error: found.find((each) => each.error)?.error ?? null,
   };
 }

@@ -288,16 +288,14 @@ class ServerJob(Document):
     job: str
     status: Literal["OK", "DISABLED"]
     instances: int
-
-
-class ServerMember(Member):
-    job: str
+    members: list[Member]
 
 
 class ServerPage(Document):
-    server: str
-    jobs: list[ServerJob]
-    members: list[ServerMember]
+    server: Server
+    found: list[ServerJob]
+    total: int
+    """How many jobs were found there."""
 
 
 # History

@@ -40,9 +40,9 @@ from .step import (
 )
 from .view import View
 
-#: For how long shards that were asked to fire are waited for where the job sets no limit: not all may have
-#: been asked.
-ASKED_PATIENCE = 60.0
+#: For how long is waited where the job sets no limit, for shards that may never come: not all may have been
+#: asked to fire; and those of a group may wait for the very places that those hold who wait for them.
+PATIENCE = 60.0
 
 #: What a call says of itself.
 CALLING, DONE, FAILED, LATE, UNKNOWN = "calling", "done", "failed", "timed out", "unknown"
@@ -266,8 +266,8 @@ def give_up(view: View, place: Place, last: Last | None) -> Iterator[Step | Look
     """Wait no longer than the job wants for shards that do not come."""
     hooks = view.local.hooks
     patience = hooks.started_timeout if place[0] == STARTED else hooks.completed_timeout
-    if patience is None and place[1] == ASKED:
-        patience = ASKED_PATIENCE
+    if patience is None and (place[1] == ASKED or (place[0] == STARTED and view.config.group)):
+        patience = PATIENCE
     waiting = [
         mark
         for item, mark in milestone.marks_of(view, place).items()

@@ -22,6 +22,13 @@ Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
+class AtServer(ServerJob):
+    """One job on one machine, with its processes there."""
+
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One job, with all that counts in an overview."""
 
@@ -111,7 +118,7 @@ def _add(counts: "Counter[Key]", keys: Iterable[Key], by: int) -> None:
 
 
 def loads(rows: Mapping[str, Row]) -> tuple[Load, ...]:
-    """Every machine that a job knows, by address, with what it has to do."""
+    """Every machine that a job knows, or has processes on, by address, with what it has to do."""
     known: dict[str, list[str]] = {}
     disabled: Counter[str] = Counter()
     processes: dict[str, set[tuple[str, str]]] = {}
@@ -131,29 +138,27 @@ def loads(rows: Mapping[str, Row]) -> tuple[Load, ...]:
         Load(
             address,
             len(processes.get(address, ())),
-            tuple(sorted(known[address])),
+            tuple(sorted(known.get(address, ()))),
             disabled[address],
             owns[address],
             runs[address],
             draining[address],
         )
-        for address in sorted(known)
+        for address in sorted({*known, *processes})
     )
 
 
-def at_server(
-    rows: Mapping[str, Row], address: str
-) -> tuple[tuple[ServerJob, ...], tuple[tuple[str, Member], ...]]:
-    """The jobs that know a machine, and the processes there, each with its job; one that nobody knows is
-    refused."""
-    told, members = list[ServerJob](), list[tuple[str, Member]]()
+def at_server(rows: Mapping[str, Row], address: str) -> tuple[AtServer, ...]:
+    """The jobs that know a machine, or have processes there; a machine that none does is refused."""
+    told = []
     for name in sorted(rows):
-        here = [each for each in rows[name].members if each.server == address]
-        members.extend((name, each) for each in here)
+        here = tuple(each for each in rows[name].members if each.server == address)
         enabled = dict(rows[name].servers).get(address)
-        if enabled is not None:
-            told.append(ServerJob(name, servers.OK if enabled else server.DISABLED, len(here)))
-    if not told and not members:
+        if here or enabled is not None:
+            # One that has just come, and has not said so yet, may work.
+            status = server.DISABLED if enabled is False else servers.OK
+            told.append(AtServer(name, status, len(here), here))
+    if not told:
         known = sorted({each for row in rows.values() for each, _ in row.servers})
         raise NotThere(f"no job knows a server {address!r}{looking.nearest(address, known)}")
-    return tuple(told), tuple(members)
+    return tuple(told)

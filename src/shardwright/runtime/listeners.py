@@ -52,7 +52,8 @@ class Listener:
     """Whether `started` and `completed` are called once more where their caller died in the midst of it."""
     timeout: float | None = None
     """For how many seconds `started` and `completed` are waited for until all shards have come there; None:
-    for as long as it takes."""
+    for as long as it takes, or a minute for `started` in a job of a group, whose shards may wait for one
+    another's places."""
 
     def before(self, fire: Fire) -> None:
         """This process is about to run its shards of a fire."""

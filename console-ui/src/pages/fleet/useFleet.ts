@@ -16,7 +16,7 @@ export interface FleetAsked {
   descending: boolean;
 }
 
-export interface FleetFound extends Paged<JobRow> {
+export interface FleetFound extends Paged<JobRow, Fleet> {
   again: () => void;
   /** The names of all that fit, fetched if need be. */
   names: () => Promise<string[]>;

@@ -1,10 +1,9 @@
 // One server: its jobs, and the instances that are there.
 
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { answer, api } from "../../api/client";
-import type { ServerJob, ServerMember } from "../../api/types";
+import type { ServerPage as Found, Member, ServerJob } from "../../api/types";
 import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";
 import { useConfirm } from "../../components/Confirm";
@@ -12,6 +11,9 @@ import { Menu } from "../../components/Menu";
 import { EmptyState, Loading, TroubleNote } from "../../components/States";
 import { useWords } from "../../i18n/language";
 import { servers as words } from "../../i18n/servers";
+import { useRested } from "../../lib/late";
+import { usePaged } from "../../lib/paged";
+import { useAsked } from "../../lib/place";
 import { useAct } from "../../shell/act";
 import { useRegistry } from "../../shell/registry";
 import { DumpDialog } from "./DumpDialog";
@@ -19,25 +21,28 @@ import { ServerActions } from "./ServerActions";
 import { State } from "./ServerList";
 import "./servers.css";
 
+const PAGE = 100;
+
+type ServerMember = Member & { job: string };
+
 export function ServerPage({ address }: { address: string }) {
   const t = useWords(words);
   const { name: registry, to } = useRegistry();
-  const found = useQuery({
-    queryKey: [registry, "servers", address],
-    queryFn: () =>
-      answer(api.GET("/api/r/{registry}/servers/{address}", { params: { path: { registry, address } } })),
+  const [asked, ask] = useAsked();
+  const search = asked.search ?? "";
+  const rested = useRested(search);
+  const found = usePaged<ServerJob, Found>({
+    size: PAGE,
+    key: (page) => [registry, "servers", address, { search: rested }, page],
+    fetch: (page) => fetchPage(registry, address, rested, page),
+    rows: (page) => page.found,
     refetchInterval: 5000,
   });
   const [dumped, setDumped] = useState<string | null>(null);
-  const jobs = found.data?.jobs ?? [];
-  const members = found.data?.members ?? [];
-  const whole = {
-    address,
-    instances: jobs.reduce((sum, each) => sum + each.instances, 0),
-    jobs: jobs.length,
-    disabled: jobs.filter((each) => each.status === "DISABLED").length,
-    draining: members.filter((each) => each.draining).length,
-  };
+  const server = found.last?.server;
+  const jobs = Array.from({ length: found.total }, (_, index) => found.at(index)).filter((each) => !!each);
+  const left = found.total - jobs.length;
+  const members = jobs.flatMap(({ job, members }) => members.map((each) => ({ ...each, job })));
   return (
     <div className="page">
       <header>
@@ -45,18 +50,36 @@ export function ServerPage({ address }: { address: string }) {
           <Link href={to("servers")}>← {t.back}</Link>
           <div className="row">
             <h1 className="mono">{address}</h1>
-            {found.data && <State server={whole} />}
+            {server && <State server={server} />}
           </div>
         </div>
-        {found.data && <ServerActions server={whole} buttons />}
+        {server && <ServerActions server={server} buttons />}
       </header>
       {found.error && <TroubleNote error={found.error} />}
-      {found.isPending && <Loading />}
-      {found.data && (
+      {found.pending && !found.error && <Loading />}
+      {server && (
         <>
           <section className="stack" aria-labelledby="jobs-there">
             <h2 id="jobs-there">{t.onServer}</h2>
-            <JobTable address={address} jobs={jobs} onDump={setDumped} />
+            {(server.jobs > PAGE || search) && (
+              <div className="search">
+                <input
+                  type="search"
+                  className="input"
+                  aria-label={t.searchJob}
+                  placeholder={t.searchJob}
+                  value={search}
+                  onChange={(event) => ask({ search: event.target.value })}
+                />
+              </div>
+            )}
+            {jobs.length === 0 && <EmptyState title={t.noJobMatch(rested)} />}
+            {jobs.length > 0 && <JobTable address={address} jobs={jobs} onDump={setDumped} />}
+            {left > 0 && (
+              <Button onClick={() => found.onRange(0, jobs.length + PAGE - 1)}>
+                {t.more(Math.min(left, PAGE), left)}
+              </Button>
+            )}
           </section>
           <section className="stack" aria-labelledby="members-there">
             <h2 id="members-there">{t.members}</h2>
@@ -67,6 +90,12 @@ export function ServerPage({ address }: { address: string }) {
       {dumped !== null && <DumpDialog job={dumped} onClose={() => setDumped(null)} />}
     </div>
   );
+}
+
+function fetchPage(registry: string, address: string, search: string, page: number): Promise<Found> {
+  const query = { offset: page * PAGE, limit: PAGE, ...(search && { search }) };
+  const params = { path: { registry, address }, query };
+  return answer(api.GET("/api/r/{registry}/servers/{address}", { params }));
 }
 
 interface JobsProps {

@@ -7,7 +7,7 @@ from fastapi import Query
 
 from ...ops import overview
 from ...ops.overview import Load
-from ..models import Done, Server, ServerJob, ServerMember, ServerPage, Servers
+from ..models import Done, Server, ServerJob, ServerPage, Servers
 from ..roles import Role
 from ..routing import Routes, Visit
 from .given import Address, Here, Offset, done, operating, shown
@@ -25,19 +25,19 @@ def list_servers(
     """A page of the machines that a job knows, found by their address or by the name of a job."""
     picture = here.picture()
     found = _found(picture.loads, picture.rows.keys(), search)
-    told = [
-        Server(
-            address=each.address,
-            instances=each.instances,
-            jobs=len(each.jobs),
-            disabled=each.disabled,
-            owns=each.owns,
-            runs=each.runs,
-            draining=each.draining,
-        )
-        for each in found[offset : offset + limit]
-    ]
-    return Servers(servers=told, total=len(found))
+    return Servers(servers=[_told(each) for each in found[offset : offset + limit]], total=len(found))
+
+
+def _told(load: Load) -> Server:
+    return Server(
+        address=load.address,
+        instances=load.instances,
+        jobs=len(load.jobs),
+        disabled=load.disabled,
+        owns=load.owns,
+        runs=load.runs,
+        draining=load.draining,
+    )
 
 
 def _found(loads: Collection[Load], jobs: Collection[str], search: str) -> list[Load]:
@@ -49,13 +49,20 @@ def _found(loads: Collection[Load], jobs: Collection[str], search: str) -> list[
 
 
 @routes.get("/r/{registry}/servers/{address}", needs=Role.VIEWER)
-def show_server(here: Here, address: Address) -> ServerPage:
-    """One machine: its jobs, and the processes there."""
-    jobs, members = overview.at_server(here.picture().rows, address)
+def show_server(
+    here: Here,
+    address: Address,
+    search: Annotated[str, Query(max_length=1000)] = "",
+    offset: Offset = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> ServerPage:
+    """One machine, and a page of its jobs, found by their name, with their processes there."""
+    picture, text = here.picture(), search.strip().casefold()
+    found = [each for each in overview.at_server(picture.rows, address) if text in each.job.casefold()]
     return ServerPage(
-        server=address,
-        jobs=[shown(ServerJob, each) for each in jobs],
-        members=[ServerMember(job=job, **each.as_json()) for job, each in members],
+        server=next(_told(each) for each in picture.loads if each.address == address),
+        found=[shown(ServerJob, each) for each in found[offset : offset + limit]],
+        total=len(found),
     )
 
 
