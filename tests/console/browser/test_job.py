@@ -43,7 +43,7 @@ def test_a_trigger_with_a_parameter_really_runs(desk: Desk) -> None:
     fire = new_runs(desk, before)[0]["fire"].replace("#", "%23")
     desk.go(f"history?job=on-request&shard=0&fire={fire}")
     expect(dialog).to_contain_text("the job's parameter is a wish of ann's")
-    expect(dialog).to_contain_text("trigger")
+    expect(dialog).to_contain_text("somebody asked for it")
 
 
 def test_one_shard_is_triggered_alone(desk: Desk) -> None:
