@@ -16,6 +16,7 @@ from tests.zookeeper_server import Ensemble, Server
 pytest_plugins = ["tests.registry.summary"]
 
 ACCEPTANCE = Path(__file__).parent / "acceptance"
+SIMULATION = Path(__file__).parent / "simulation"
 
 NEEDS = {
     "zookeeper": {"zookeeper", "zookeeper_server", "ensemble"},
@@ -31,15 +32,18 @@ MISSING = {
 }
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who uses a server carries the mark, so that `-m "not zookeeper"` needs no list."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Who uses a server carries the mark, so that `-m "not zookeeper"` needs no list. However the others are
+    shuffled, those that take longest come first: dealt out last, everybody would wait for them."""
     for item in items:
         if item.path.is_relative_to(ACCEPTANCE):
             item.add_marker("acceptance")
         for mark, fixtures in NEEDS.items():
             if isinstance(item, pytest.Function) and fixtures & set(item.fixturenames):
                 item.add_marker(mark)
+    yield
+    items.sort(key=lambda item: not item.path.is_relative_to(SIMULATION))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

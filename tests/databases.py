@@ -144,7 +144,12 @@ class PostgreSQL(Database):
     def command(self) -> list[str]:
         postgres = program("postgres")
         assert postgres, self.missing()
-        settings = ("listen_addresses=", f"unix_socket_directories={self.directory}", "fsync=off")
+        settings = (
+            "listen_addresses=",
+            f"unix_socket_directories={self.directory}",
+            "fsync=off",
+            "dynamic_shared_memory_type=mmap",  # killed, it would leave what it shares behind for good
+        )
         return [postgres, "-D", str(self._data), *(part for each in settings for part in ("-c", each))]
 
     def answers(self) -> bool:

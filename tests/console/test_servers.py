@@ -20,7 +20,12 @@ def test_every_machine_is_told_with_its_load(any_desk: Counter) -> None:
     one = any_desk.viewer.get("servers/192.0.2.4")
     assert (one["server"], one["total"]) == (told["servers"][0], 2)
     assert [
-        (each["job"], each["status"], each["instances"], [(who["owns"], who["runs"]) for who in each["members"]])
+        (
+            each["job"],
+            each["status"],
+            each["instances"],
+            [(who["owns"], who["runs"]) for who in each["members"]],
+        )
         for each in one["found"]
     ] == [("a", "OK", 1, [(2, 1)]), ("b", "DISABLED", 1, [(1, 0)])]
 

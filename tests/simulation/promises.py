@@ -215,10 +215,9 @@ class Watch:
         if fire is None or known is None:
             return
         cursor = claim.read(world.data(f"{OWN}/cursor/{item}") or "")
-        if owner.member.settings.group and cursor.began is not None:
-            # Each turn in the line is one run: whoever has several fires to catch up stands there as often.
-            if world.clock.wall() < cursor.began + timedelta(seconds=LINE):
-                return
+        turn = cursor.began if owner.member.settings.group else None
+        if turn is not None and world.clock.wall() < turn + timedelta(seconds=LINE):
+            return  # each turn in the line is one run: who has several fires to catch up stands there as often
         floor = max(owner.member.local.since, known.counts_from(item))
         if fire > floor and (cursor.at is None or cursor.at < fire):
             world.object(f"shard {item} of {owner.name} should have come to {fire}, and is at {cursor.at}")
