@@ -217,7 +217,7 @@ class Watch:
         cursor = claim.read(world.data(f"{OWN}/cursor/{item}") or "")
         turn = cursor.began if owner.member.settings.group else None
         if turn is not None and world.clock.wall() < turn + timedelta(seconds=LINE):
-            return  # each turn in the line is one run: who has several fires to catch up stands there as often
+            return  # a turn in the line is one run: who has several fires to catch up stands there as often
         floor = max(owner.member.local.since, known.counts_from(item))
         if fire > floor and (cursor.at is None or cursor.at < fire):
             world.object(f"shard {item} of {owner.name} should have come to {fire}, and is at {cursor.at}")
