@@ -15,10 +15,11 @@ def test_every_machine_is_told_with_its_load(any_desk: Counter) -> None:
     bureau.operator.drain("a", PY2)
     keys = ("address", "instances", "jobs", "disabled", "owns", "runs", "draining")
     wanted = [("192.0.2.4", 1, 2, 1, 3, 1, 0), ("192.0.2.5", 1, 1, 0, 1, 0, 1)]
-    told = {"servers": [dict(zip(keys, each, strict=True)) for each in wanted], "total": 2}
+    loads = [dict(zip(keys, each, strict=True)) for each in wanted]
+    told = {"servers": loads, "total": 2}
     any_desk.seen(lambda answer: answer == told, "servers")
     one = any_desk.viewer.get("servers/192.0.2.4")
-    assert (one["server"], one["total"]) == (told["servers"][0], 2)
+    assert (one["server"], one["total"]) == (loads[0], 2)
     assert [
         (
             each["job"],
