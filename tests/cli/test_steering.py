@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from shardwright import Scheduler, Shard
+from shardwright.registry import Put
 from tests.stories.telling import ONCE_A_YEAR, A, B, Story
 
 from . import schemas
@@ -163,6 +164,17 @@ def test_a_change_that_cannot_be_is_refused_and_changes_nothing(
     before = story.right_now("config", job="reindex")
     assert why in calls.refused("config", command, "reindex", *arguments, code=code)
     assert story.right_now("config", job="reindex") == before
+
+
+def test_settings_that_make_no_sense_are_replaced(calls: Calling, story: Story) -> None:
+    story.write(Put(story.path("config", "reindex"), "nonsense"))
+    assert "config" in calls.refused("config", "set", "reindex", "shards=6")
+    asked = ("config", "replace", "reindex", "shards=6", "cron=0 0 3 * * ?")
+    assert "Replace all settings of reindex? Nobody is here to ask" in calls.refused(*asked, code=2)
+    assert "shards must be at least 1" in calls.refused("config", "replace", "reindex", "shards=0", "--yes")
+    assert done(calls, *asked, "--yes") == ["settings that made no sense are replaced"]
+    config = calls.document(schemas.Config, "config", "get", "reindex").config
+    assert (config["shards"], config["cron"], config["failover"]) == (6, "0 0 3 * * ?", False)
 
 
 # drain

@@ -52,6 +52,21 @@ def test_a_change_is_compared_before_it_is_made(any_desk: Counter) -> None:
     assert (after["version"], after["config"]["shards"]) == (1, 4)
 
 
+def test_settings_that_make_no_sense_are_replaced(any_desk: Counter) -> None:
+    any_desk.bureau.of(PY)
+    any_desk.bureau.set("config", "nonsense")
+    any_desk.seen(lambda answer: answer["config"] is None, "jobs/j")
+    wish = {"settings": {"shards": 3, "cron": "0 0 2 * * ?", "props.plain": "1"}}
+    assert (
+        any_desk.author.post("jobs/j/config/replace", {"settings": {"shards": 0}}, 400)["kind"] == "invalid"
+    )
+    done = any_desk.author.post("jobs/j/config/replace", wish)
+    assert done["changed"] == ["settings that made no sense are replaced"]
+    any_desk.seen(lambda answer: answer["config"] is not None, "jobs/j")
+    config = any_desk.viewer.get("jobs/j")["config"]
+    assert (config["shards"], config["cron"], config["props"]) == (3, "0 0 2 * * ?", {"plain": "1"})
+
+
 def test_who_was_overtaken_is_told_to_look_again(any_desk: Counter) -> None:
     any_desk.bureau.of(PY)
     any_desk.author.patch("jobs/j/config", {"changes": {"shards": 2}, "version": 0})

@@ -206,9 +206,21 @@ def test_a_shard_that_passed_a_fire_over_is_not_waited_for_there() -> None:
 
 def test_disabled_shards_are_left_out() -> None:
     (step,) = steps({**TWO, **came(FIRST), "sharding/1/disabled": ""})
-    assert isinstance(step, Step)
-    assert step.then == CallHook("started/scheduled", FIRST)
+    assert step == do(
+        Require("sharding/1/disabled"),  # it may have been enabled since, and run
+        ALIVE,
+        Create(CALLED, Last(FIRST, A, "calling").text()),
+        then=CallHook("started/scheduled", FIRST),
+    )
     assert steps({**TWO, **came(FIRST), "sharding/0/disabled": "", "sharding/1/disabled": ""}) == []
+
+
+def test_the_end_of_a_shard_that_was_disabled_while_it_ran_is_waited_for() -> None:
+    nodes = {**TWO, **came(FIRST, kind="completed"), "sharding/1/disabled": ""}
+    assert len(steps(nodes, hooks=END)) == 1
+    assert steps({**nodes, "sharding/1/running": B}, hooks=END) == []
+    assert steps(nodes, hooks=END, runs={1: Run("4", fire=FIRST)}) == []
+    assert len(steps({**nodes, "sharding/1/running": "10.0.0.9@-@9-dead"}, hooks=END)) == 1
 
 
 def test_what_is_called_at_the_end_waits_for_ends() -> None:

@@ -43,6 +43,7 @@ KEPT = (
     7473,
     9020,
     9820,
+    15459,
 )
 
 ROOT = Path(__file__).parents[2]

@@ -401,13 +401,16 @@ class World:
                 and each.claim.tries < RERUN  # else it has been run before
                 and self._is_alive(other)
                 and each.claim.item < self.settings.shards
-                and f"{ROOT}/sharding/{each.claim.item}/disabled" not in self.store.nodes
+                and (self._is_enabled(each.claim.item) or self.settings.monitor_execution or other is process)
             ]
             if going and self.clock.boot() > self.watch.last_change + 1:
                 self.object(f"completed called for {fire} while {going} run")
         self.seen["hook called again"] += any(each[2:] == (kind, fire) for each in self.calls)
         self.calls.append((self.clock.boot(), process.name, kind, fire))
         self.clock.at(self.clock.boot() + HOOK, lambda: self._call_ends(process, round_, fire))
+
+    def _is_enabled(self, item: int) -> bool:
+        return f"{ROOT}/sharding/{item}/disabled" not in self.store.nodes
 
     def _call_ends(self, process: Process, round_: str, fire: str) -> None:
         if process.dead:

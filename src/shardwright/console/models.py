@@ -667,6 +667,11 @@ class Bulk(Wish):
     action: Literal["trigger", "enable", "disable", "shutdown"]
 
 
+class ConfigWhole(Wish):
+    settings: dict[Name, Any]
+    """By their names in `config`; `props.<key>` for one of the props."""
+
+
 class ConfigChange(Wish):
     changes: dict[Name, Any]
     """Settings by their names in `config`; `props.<key>` for one of the props, null takes it away. What

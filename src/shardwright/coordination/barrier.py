@@ -44,6 +44,9 @@ from .view import View
 #: asked to fire; and those of a group may wait for the very places that those hold who wait for them.
 PATIENCE = 60.0
 
+#: Of so many disabled shards a call makes sure that they still are: more would be too much for one commit.
+MOST_LEFT_OUT = 1000
+
 #: What a call says of itself.
 CALLING, DONE, FAILED, LATE, UNKNOWN = "calling", "done", "failed", "timed out", "unknown"
 
@@ -80,7 +83,7 @@ def last_call(view: View, place: Place) -> Last | None:
 
 def expected(view: View, kind: str) -> list[int]:
     """The shards that are waited for; those that a Java member has reported need no more."""
-    off = execution.disabled(view)
+    off = left_out(view, kind)
     reported = set(view.tree.children(reports(kind))) if instance.java_members(view) else set()
     owners = sharding.owners(view)
     theirs = {
@@ -89,6 +92,17 @@ def expected(view: View, kind: str) -> list[int]:
         if str(item) in reported and not instance.is_python(owner) and not _is_ours(view, kind, item)
     }
     return [item for item in view.items if item not in off and item not in theirs]
+
+
+def left_out(view: View, kind: str) -> set[int]:
+    """The shards that are disabled. One that was while one of us ran it comes to its end all the same."""
+    off = execution.disabled(view)
+    if kind == STARTED or not off:
+        return off
+    runners = execution.runners(view, off)
+    return {
+        item for item in off if item not in view.local.runs and not instance.is_python(runners.get(item, ""))
+    }
 
 
 def _is_ours(view: View, kind: str, item: int) -> bool:
@@ -214,15 +228,20 @@ def unfinished(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
 
 
 def call(view: View, place: Place, last: Last, then: Effect) -> Iterator[Step | Look]:
-    """Claim a call. While Java members are there, whose listeners would call too, by their latch."""
+    """Claim a call. While Java members are there, whose listeners would call too, by their latch. A shard
+    that is not waited for because it is disabled may have been enabled since, and run."""
+    still = [
+        Require(execution.disabled_node(item)) for item in sorted(left_out(view, place[0]))[:MOST_LEFT_OUT]
+    ]
+    writes = [*still, *record(view, place, last)]
     if not instance.java_members(view):
-        yield do(*record(view, place, last), then=then)
+        yield do(*writes, then=then)
         return
     begin = max(map(view.tree.since, _reported(view, place[0])), default=0.0) + sharding.HEED
     if view.boot < begin:
         yield Look(begin, f"Java members may call that all shards have {place[0]}")
     else:
-        yield from latch.act(view, latch_of(place[0]), *record(view, place, last), then=then)
+        yield from latch.act(view, latch_of(place[0]), *writes, then=then)
 
 
 def record(view: View, place: Place, last: Last) -> list[Write]:

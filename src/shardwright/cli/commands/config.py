@@ -6,11 +6,12 @@ from collections.abc import Iterable
 import click
 
 from ...errors import OperationError
+from ...jobs import JobConfig
 from ...ops import settings
 from ...ops.settings import Change
 from ..auditing import operator
 from ..blocks import Facts, Words, said
-from ..call import About, call, examples
+from ..call import About, Changing, call, examples
 from ..completion import job_names
 from ..doing import show_done
 
@@ -84,6 +85,24 @@ def set_(context: click.Context, name: str, changes: tuple[str, ...]) -> None:
         wanted = settings.spelled(texts, found.config)
         # At this version: of the props all are written, also those that somebody else has just changed.
         done = operator(call(context), registry).update(name, wanted, version=found.version)
+    show_done(context, done)
+
+
+@config_command.command(
+    "replace", cls=Changing, epilog=examples("shardwright config replace reindex 'cron=0 0 3 * * ?' shards=8")
+)
+@click.argument("name", shell_complete=job_names)
+@click.argument("chosen", nargs=-1, required=True, metavar="SETTING=VALUE...")
+@click.pass_context
+def replace(context: click.Context, name: str, chosen: tuple[str, ...]) -> None:
+    """Put these settings in the place of all that a job has, even where those make no sense. What is not
+    named is as by default. Asks back."""
+    texts = _taken_apart(chosen)
+    begun = JobConfig.of({"name": name})
+    config = settings.after(begun, settings.spelled(texts, begun))
+    call(context).ask(f"Replace all settings of {name}?")
+    with call(context).registry() as registry:
+        done = operator(call(context), registry).replace(name, config)
     show_done(context, done)
 
 

@@ -5,9 +5,10 @@ from typing import Annotated
 from fastapi import Query
 
 from ...cron import Dst
+from ...jobs import JobConfig
 from ...ops import settings
 from .. import forms, schedules
-from ..models import Change, ConfigChange, Diff, Done, Next, Schema
+from ..models import Change, ConfigChange, ConfigWhole, Diff, Done, Next, Schema
 from ..roles import Role
 from ..routing import Routes, Visit
 from .given import Here, JobName, done, operating, shown
@@ -52,6 +53,16 @@ def change_config(visitor: Visit, here: Here, job: JobName, wish: ConfigChange) 
         changes = settings.answered(found.config, wish.changes)
         version = found.version if wish.version is None else wish.version
         return done(operator.update(job, changes, version=version))
+
+
+@routes.post("/r/{registry}/jobs/{job}/config/replace", needs=Role.AUTHOR)
+def replace_config(visitor: Visit, here: Here, job: JobName, wish: ConfigWhole) -> Done:
+    """Put these settings in the place of all that a job has, even where those make no sense; what is not
+    named is as by default."""
+    begun = JobConfig.of({"name": job})
+    config = settings.after(begun, settings.answered(begun, wish.settings))
+    with operating(here, visitor) as operator:
+        return done(operator.replace(job, config))
 
 
 @routes.delete("/r/{registry}/jobs/{job}", needs=Role.AUTHOR)

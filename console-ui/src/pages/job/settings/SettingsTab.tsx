@@ -12,10 +12,10 @@ import { settings } from "../../../i18n/settings";
 import { keys } from "../../../live/live";
 import { useRegistry } from "../../../shell/registry";
 import type { PartProps } from "..";
-import { Control } from "./Control";
-import { type Config, changes, type Draft, edited, type Property, setting } from "./form";
+import { type Config, changes, type Draft, edited, type Property, type Value } from "./form";
+import { Groups } from "./Groups";
+import { Replacement } from "./Replacement";
 import { Review } from "./Review";
-import { SchedulePreview } from "./SchedulePreview";
 
 export function SettingsTab({ name, job }: PartProps) {
   const w = useWords(settings);
@@ -25,10 +25,13 @@ export function SettingsTab({ name, job }: PartProps) {
     queryFn: () => answer(api.GET("/api/r/{registry}/schema", { params: { path: { registry } } })),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (!job.config) return <TroubleNote error={new Error(job.trouble || w.unreadable)} />;
   if (schema.error) return <TroubleNote error={schema.error} again={schema.refetch} />;
   if (!schema.data) return <Loading />;
   const properties = (schema.data.schema as { properties: Record<string, Property> }).properties;
+  if (!job.config) {
+    const trouble = <TroubleNote error={new Error(job.trouble || w.unreadable)} />;
+    return <Replacement name={name} trouble={trouble} properties={properties} groups={schema.data.groups} />;
+  }
   return (
     <Form
       name={name}
@@ -61,6 +64,7 @@ function Form({ name, current, properties, groups }: FormProps) {
 
   const author = registry.may("author");
   const value = (setting: string) => draft[setting] ?? (setting in draft ? null : base.config[setting]);
+  const change = (name: string, next: Value) => setDraft((all) => edited(all, base.config, name, next));
   const takeIn = async () => {
     await client.invalidateQueries({ queryKey: keys.job(registry.name, name) });
     const fresh = client.getQueryData<PartProps["job"]>(keys.job(registry.name, name));
@@ -75,37 +79,7 @@ function Form({ name, current, properties, groups }: FormProps) {
   return (
     <>
       {!author && <p className="note">{w.readOnly}</p>}
-      {groups.map((group) => (
-        <section className="card" key={group.title} aria-label={group.title}>
-          <header>
-            <h2>{(w.groups as Record<string, string>)[group.title] ?? group.title}</h2>
-          </header>
-          <div className="setting-grid">
-            {group.names.map((each) => {
-              const property = properties[each];
-              return (
-                property && (
-                  <Control
-                    key={each}
-                    setting={setting(each, property)}
-                    value={value(each)}
-                    changed={each in draft}
-                    readOnly={!author}
-                    onChange={(next) => setDraft((all) => edited(all, base.config, each, next))}
-                  />
-                )
-              );
-            })}
-          </div>
-          {group.title === "schedule" && (
-            <SchedulePreview
-              expression={String(value("cron") ?? value("schedule") ?? "")}
-              zone={String(value("time_zone") ?? "")}
-              dst={clockRule(value("dst"))}
-            />
-          )}
-        </section>
-      ))}
+      <Groups {...{ properties, groups, value, draft }} readOnly={!author} onChange={change} />
       {author && count > 0 && (
         <div className="save-bar">
           {(conflict || overtaken) && <Overtaken name={name} trouble={conflict} onTakeIn={takeIn} />}
@@ -142,10 +116,6 @@ function Form({ name, current, properties, groups }: FormProps) {
       )}
     </>
   );
-}
-
-function clockRule(value: unknown): "quartz" | "continuous" | null {
-  return value === "quartz" || value === "continuous" ? value : null;
 }
 
 /** Somebody else has saved: who, and how one goes on. */
