@@ -20,7 +20,7 @@ def completed(arguments: list[str], incomplete: str) -> list[str]:
 
 def test_commands_complete() -> None:
     assert completed([], "s") == ["shards", "servers", "shutdown", "slices"]
-    assert completed(["config"], "") == ["diff", "get", "set"]
+    assert completed(["config"], "") == ["diff", "get", "replace", "set"]
     assert completed([], "--r") == ["--registry"]
 
 

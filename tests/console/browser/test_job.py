@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from shardwright.history.store import Store
 from shardwright.ops import jobs, settings
+from shardwright.registry import Create
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage, wait_until
 from tests.history.fires import a_run
@@ -123,6 +124,26 @@ def test_the_timeline_of_very_many_shards_is_paged_through(desk: Desk, stage: St
     expect(desk.button("Shards after")).to_be_disabled()
     desk.button("Shards before").click()
     expect(chart.get_by_text("399", exact=True)).to_be_visible()
+
+
+def test_settings_that_make_no_sense_are_replaced(desk: Desk, stage: Stage) -> None:
+    with stage.registry() as registry:
+        registry.wait(registry.commit(Create(f"{registry.namespace}/broken/config", "nonsense")))
+    try:
+        desk.go("jobs/broken/settings")
+        expect(desk.page.get_by_text("Give all of them anew here")).to_be_visible()
+        desk.page.get_by_label("cron", exact=True).fill("0 0 4 * * ?")
+        desk.page.get_by_label("shards", exact=True).fill("3")
+        desk.button("Replace the settings").click()
+        desk.confirm("Replace the settings")
+        desk.wait_said("Settings replaced: broken")
+        expect(desk.page.get_by_label("shards", exact=True)).to_have_value("3")
+        expect(desk.page.get_by_text("Give all of them anew here")).to_have_count(0)
+        found = config(stage, "broken").config
+        assert (found.cron, found.shards) == ("0 0 4 * * ?", 3)
+    finally:
+        with stage.operator() as operator:
+            operator.remove("broken")
 
 
 def test_settings_are_changed_after_a_look_at_the_difference(desk: Desk, stage: Stage) -> None:
