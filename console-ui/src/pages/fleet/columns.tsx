@@ -49,7 +49,7 @@ export function columns(w: Words, c: Common, to: (...parts: string[]) => string)
     {
       id: "schedule",
       title: c.schedule,
-      width: "minmax(110px, 1.2fr)",
+      width: "minmax(142px, 1.4fr)",
       wide: true,
       cell: (job) => <Schedule text={job.schedule} none={w.byHand} />,
     },
