@@ -658,11 +658,13 @@ def test_sasl_lets_the_right_password_in_and_the_wrong_one_is_one_sentence() -> 
 def test_tls_with_certificates_of_both_sides(tls_certificates: Certificates) -> None:
     ca, pair = tls_certificates.authority, tls_certificates.client
     with Server(tls=tls_certificates) as server:
-        tls = f"&tls_ca={ca}&tls_cert={pair}&tls_key={pair}"
-        ours = open_at(url(server.secure_hosts, tls))
+        # Half a megabyte in one go: a server that has just begun may be some seconds about it.
+        where = f"zookeeper://{server.secure_hosts}/contract?session_timeout=30s"
+        tls = f"{where}&tls_ca={ca}&tls_cert={pair}&tls_key={pair}"
+        ours = open_at(tls)
         tree = mirror(ours)
         land(ours, *(Create(f"{ROOT}/{n}", "x" * 1000) for n in range(500)))
-        again = open_at(url(server.secure_hosts, tls))
+        again = open_at(tls)
         whole = mirror(again)
         assert len(whole) == len(tree) == 501
         ours.close()

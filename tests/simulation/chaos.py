@@ -54,9 +54,10 @@ def run(
     member: type[Member] = Member,
     java: bool | None = None,
     hooks: bool | None = None,
+    group: bool | None = None,
 ) -> Report:
     """Trouble, quiet, and the promises held up; raises AssertionError with the story if one was broken."""
-    world = a_world(seed, decide, registry, member, hooks)
+    world = a_world(seed, decide, registry, member, hooks, group)
     faults = play(world, seed, java=java)
     return Report(seed, world.looks, faults, world.clock.boot() / 3600, world.seen)
 
@@ -93,6 +94,7 @@ def a_world(
     registry: type[MemoryRegistry] = MemoryRegistry,
     member: type[Member] = Member,
     called: bool | None = None,
+    group: bool | None = None,
 ) -> World:
     chance = random.Random(f"config {seed}")
     hooks = Hooks(
@@ -100,7 +102,7 @@ def a_world(
     )
     world = World(
         seed,
-        a_config(chance),
+        a_config(chance, group),
         decide=decide,
         registry=registry,
         member=member,
@@ -116,11 +118,12 @@ def _either(wish: bool | None, chance: bool) -> bool:
     return chance if wish is None else wish
 
 
-def a_config(chance: random.Random) -> JobConfig:
+def a_config(chance: random.Random, group: bool | None = None) -> JobConfig:
     config = an_unlimited_config(chance)
-    if config.overlap == "allow" or chance.random() > 0.15:
+    if not _either(group, config.overlap != "allow" and chance.random() <= 0.15):
         return config
-    return config.replace(group="few", concurrency=chance.randint(2, 4))
+    overlap = "skip" if config.overlap == "allow" else config.overlap
+    return config.replace(group="few", concurrency=chance.randint(2, 4), overlap=overlap)
 
 
 def an_unlimited_config(chance: random.Random) -> JobConfig:

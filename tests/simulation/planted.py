@@ -47,6 +47,8 @@ class Bug:
     """Whether it takes Java members to show."""
     hooks: bool | None = None
     """Whether it takes hooks."""
+    group: bool | None = None
+    """Whether it takes a group."""
 
     def run(self, seed: int) -> chaos.Report:
         with answering(self.instead):
@@ -57,6 +59,7 @@ class Bug:
                 member=self.member,
                 java=self.java,
                 hooks=self.hooks,
+                group=self.group,
             )
 
 
@@ -282,9 +285,11 @@ BUGS: dict[str, Bug] = {
     ),
     "an orphan is what has no instance node": Bug(instead=((instance, "dead", _not_registered),), java=True),
     "a request to fire is only taken away": Bug(instead=((trigger, "decide", _only_deletes),)),
-    "a place of a group is not taken": Bug(instead=((group, "take", lambda view, place, item: ()),)),
+    "a place of a group is not taken": Bug(
+        instead=((group, "take", lambda view, place, item: ()),), group=True
+    ),
     "a place of a group is given back by whoever accounts for a run": Bug(
-        instead=((group, "give_back", _give_any_back),)
+        instead=((group, "give_back", _give_any_back),), group=True
     ),
     "fires that are passed over are not told of": Bug(
         instead=((due, "passed", lambda view, item, fire: ()),)
