@@ -24,7 +24,7 @@ class Place:
         else:
             desk.go_to(self.path)
         self.act(desk)
-        desk.page.mouse.move(0, 0)  # where it was left it may hover over something that tells of itself instead
+        desk.page.mouse.move(0, 0)  # where it was left something may tell of itself instead
         desk.page.get_by_text(self.text).first.wait_for()
         settle(desk)
 
