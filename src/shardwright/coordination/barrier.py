@@ -97,20 +97,19 @@ def expected(view: View, kind: str) -> list[int]:
 def left_out(view: View, kind: str) -> set[int]:
     """The shards that are disabled. One that was while one of us ran it comes to its end all the same."""
     off = execution.disabled(view)
-    if kind == STARTED or not off:
-        return off
-    runners = execution.runners(view, off)
-    return {
-        item for item in off if item not in view.local.runs and not instance.is_python(runners.get(item, ""))
-    }
+    return off if kind == STARTED else off - _run_by_us(view, off)
 
 
 def _is_ours(view: View, kind: str, item: int) -> bool:
     """Whether a shard that is a Java member's is ours all the same: one of us still runs it, or has reported
     it."""
-    if item in view.local.runs or instance.is_python(execution.runner(view, item) or ""):
-        return True
-    return _reported_by_us(view, kind, item)
+    return bool(_run_by_us(view, {item})) or _reported_by_us(view, kind, item)
+
+
+def _run_by_us(view: View, items: set[int]) -> set[int]:
+    """Of these shards, those that one of us runs, whoever owns them."""
+    runners = execution.runners(view, items)
+    return {item for item in items if item in view.local.runs or instance.is_python(runners.get(item, ""))}
 
 
 def _reported_by_us(view: View, kind: str, item: int) -> bool:

@@ -289,9 +289,8 @@ class Scheduler:
         """
         if not logging.getLogger().handlers:
             logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-            logging.getLogger("alembic").setLevel(
-                logging.WARNING
-            )  # how the history is set up is of no interest
+            # How the history's tables are made is of no interest to whoever reads this.
+            logging.getLogger("alembic").setLevel(logging.WARNING)
         self._line = parent.line()
         if self._line is None and processes != 1:
             self._look_after(processes)
