@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { JobRow } from "../../api/types";
+import { Search } from "../../components/Search";
 import { EmptyState, Loading, TroubleNote } from "../../components/States";
 import { type Order, VirtualTable } from "../../components/VirtualTable";
 import { common } from "../../i18n/common";
@@ -60,14 +61,7 @@ export default function FleetPage() {
       <h1 className="visually-hidden">{w.title}</h1>
       <Tiles registry={registry.name} status={asked.status} onStatus={(status) => ask({ status })} />
       <div className="filters" role="search">
-        <input
-          className="input search"
-          type="search"
-          aria-label={w.searchJobs}
-          placeholder={w.searchJobs}
-          value={search}
-          onChange={(event) => setSearch(event.target.value)}
-        />
+        <Search className="input search" label={w.searchJobs} value={search} onChange={setSearch} />
         <select
           className="input"
           aria-label={c.status}

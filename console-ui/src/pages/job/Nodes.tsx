@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../../api/client";
 import { Copy } from "../../components/Copy";
+import { Search } from "../../components/Search";
 import { Loading, TroubleNote } from "../../components/States";
 import { job as words } from "../../i18n/job";
 import { useWords } from "../../i18n/language";
@@ -27,14 +28,7 @@ export function Nodes({ name }: PartProps) {
     <section className="card stack">
       <p className="muted">{w.why}</p>
       <div className="row">
-        <input
-          className="input search"
-          type="search"
-          aria-label={w.filter}
-          placeholder={w.filter}
-          value={filter}
-          onChange={(event) => setFilter(event.target.value)}
-        />
+        <Search className="input search" label={w.filter} value={filter} onChange={setFilter} />
         <span className="muted" role="status">
           {w.lines(lines.length)}
         </span>

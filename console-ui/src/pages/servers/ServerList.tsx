@@ -5,6 +5,7 @@ import { answer, api } from "../../api/client";
 import type { Server, Servers } from "../../api/types";
 import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";
+import { Search } from "../../components/Search";
 import { EmptyState, Loading, TroubleNote } from "../../components/States";
 import { useWords } from "../../i18n/language";
 import { servers as words } from "../../i18n/servers";
@@ -42,14 +43,7 @@ export function ServerList() {
       </header>
       <div className="filters">
         <div className="search">
-          <input
-            type="search"
-            className="input"
-            aria-label={t.search}
-            placeholder={t.search}
-            value={search}
-            onChange={(event) => ask({ search: event.target.value })}
-          />
+          <Search label={t.search} value={search} onChange={(text) => ask({ search: text })} />
         </div>
       </div>
       {found.error && <TroubleNote error={found.error} />}

@@ -8,6 +8,7 @@ import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";
 import { useConfirm } from "../../components/Confirm";
 import { Menu } from "../../components/Menu";
+import { Search } from "../../components/Search";
 import { EmptyState, Loading, TroubleNote } from "../../components/States";
 import { useWords } from "../../i18n/language";
 import { servers as words } from "../../i18n/servers";
@@ -63,14 +64,7 @@ export function ServerPage({ address }: { address: string }) {
             <h2 id="jobs-there">{t.onServer}</h2>
             {(server.jobs > PAGE || search) && (
               <div className="search">
-                <input
-                  type="search"
-                  className="input"
-                  aria-label={t.searchJob}
-                  placeholder={t.searchJob}
-                  value={search}
-                  onChange={(event) => ask({ search: event.target.value })}
-                />
+                <Search label={t.searchJob} value={search} onChange={(text) => ask({ search: text })} />
               </div>
             )}
             {jobs.length === 0 && <EmptyState title={t.noJobMatch(rested)} />}
