@@ -142,10 +142,11 @@ def _attempt(attempt: Attempt, of: int) -> str:
 
 def _tries(attempt: Attempt) -> str:
     """Those of its tries that others followed."""
-    told = [f"{_HOW.get(each.outcome, each.outcome)}{_said(each.failure)}" for each in attempt.tries]
-    return "".join(
-        f", {what} at try {each.number}" for each, what in zip(attempt.tries, told, strict=True)
-    ) + ("," if told else "")
+    told = "".join(
+        f", {_HOW.get(each.outcome, each.outcome)}{_said(each.failure)} at try {each.number}"
+        for each in attempt.tries
+    )
+    return told and f"{told},"
 
 
 def _said(failure: str) -> str:
