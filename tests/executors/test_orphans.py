@@ -56,6 +56,9 @@ class Deaths:
     def add(self, *pids: int) -> None:
         self._handles += [os.pidfd_open(pid) for pid in pids]
 
+    def tell_first(self, number: int) -> None:
+        signal.pidfd_send_signal(self._handles[0], number)
+
     def expect(self, within: float = 30.0) -> None:
         for handle in self._handles:
             assert select.select([handle], [], [], within)[0], "a process lives on"
