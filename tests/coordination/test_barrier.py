@@ -220,7 +220,15 @@ def test_the_end_of_a_shard_that_was_disabled_while_it_ran_is_waited_for() -> No
     assert len(steps(nodes, hooks=END)) == 1
     assert steps({**nodes, "sharding/1/running": B}, hooks=END) == []
     assert steps(nodes, hooks=END, runs={1: Run("4", fire=FIRST)}) == []
-    assert len(steps({**nodes, "sharding/1/running": "10.0.0.9@-@9-dead"}, hooks=END)) == 1
+
+
+def test_the_end_of_a_disabled_shard_whose_runner_died_over_it_is_waited_for() -> None:
+    """It is put up, taken over and run to its end by another, or accounted for."""
+    nodes = {**TWO, **came(FIRST, kind="completed"), "sharding/1/disabled": ""}
+    dead = "10.0.0.9@-@9-dead"
+    assert steps({**nodes, "sharding/1/running": dead}, hooks=END) == []
+    assert steps({**nodes, "leader/failover/items/1": ""}, hooks=END) == []
+    assert steps({**nodes, "sharding/1/failovering": dead}, hooks=END) == []
 
 
 def test_what_is_called_at_the_end_waits_for_ends() -> None:

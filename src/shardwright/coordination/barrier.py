@@ -21,7 +21,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from . import execution, instance, latch, milestone, server, sharding
+from . import execution, failover, instance, latch, milestone, server, sharding
 from .milestone import ASKED, COMPLETED, SCHEDULED, STARTED, Place, order, round_of, wanted
 from .step import (
     Called,
@@ -95,9 +95,10 @@ def expected(view: View, kind: str) -> list[int]:
 
 
 def left_out(view: View, kind: str) -> set[int]:
-    """The shards that are disabled. One that was while one of us ran it comes to its end all the same."""
+    """The shards that are disabled. One that was while one of us ran it comes to its end all the same, also
+    where its runner dies over it."""
     off = execution.disabled(view)
-    return off if kind == STARTED else off - _run_by_us(view, off)
+    return off if kind == STARTED else off - _run_by_us(view, off) - _to_be_rescued(view, off)
 
 
 def _is_ours(view: View, kind: str, item: int) -> bool:
@@ -110,6 +111,11 @@ def _run_by_us(view: View, items: set[int]) -> set[int]:
     """Of these shards, those that one of us runs, whoever owns them."""
     runners = execution.runners(view, items)
     return {item for item in items if item in view.local.runs or instance.is_python(runners.get(item, ""))}
+
+
+def _to_be_rescued(view: View, items: set[int]) -> set[int]:
+    """Of these shards, those that the dead were running, whoever has them now; or is to account for them."""
+    return {*execution.orphans(view, items), *(item for item in items if failover.taken(view, item))}
 
 
 def _reported_by_us(view: View, kind: str, item: int) -> bool:
