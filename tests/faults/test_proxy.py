@@ -100,7 +100,7 @@ def test_a_plain_wire_passes_everything_and_counts_it(proxy: Proxy, client: Clie
 
 
 def test_handshakes_and_partings_are_counted_too(proxy: Proxy) -> None:
-    with connected(proxy.hosts):
+    with connected(proxy.hosts, LONG):
         assert proxy.requests["connect"] == 1
         assert proxy.connections == 1
     proxy.until(lambda: proxy.connections == 0)

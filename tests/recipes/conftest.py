@@ -17,7 +17,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 @pytest.fixture(params=["sqlite", pytest.param("zookeeper", marks=pytest.mark.zookeeper)])
 def shared_place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """One that several processes can share, and that gives them up soon."""
-    return make(request, tmp_path, session=2.0)
+    return make(request, tmp_path, session=4.0)
 
 
 def make(request: pytest.FixtureRequest, tmp_path: Path, session: float = 10.0) -> Place:

@@ -353,7 +353,7 @@ def test_a_second_one_is_refused_also_where_a_session_lasts_longer_than_anything
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidacy, "LINGERS", 0.1)
-    monkeypatch.setattr(participant, "PATIENCE", 0.5)
+    monkeypatch.setattr(participant, "PATIENCE", 3.0)  # a session lasts 10 s
     with master(place, "a:1"), pytest.raises(RecipeError, match="another is a candidate as a:1 already"):
         master(place, "a:1").start()
 
