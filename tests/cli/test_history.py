@@ -133,7 +133,7 @@ def test_tries_that_others_followed_are_told(told: Calling, file: Path) -> None:
         4,
         ["ConnectionError: down", "x"],
     )
-    assert "not at the first try: 2 failed" in " ".join(told("history", "flaky").split())
+    assert "not at the first try: 2 went wrong" in " ".join(told("history", "flaky").split())
     assert "failed (ConnectionError: down) at try 1" in " ".join(told("why", "flaky", FIRE).split())
 
 

@@ -57,5 +57,5 @@ def _why(entry: Entry) -> str:
     if entry.result is None and entry.verdict:
         return entry.verdict.reason
     if entry.result and entry.result.tries:
-        return f"not at the first try: {len(entry.result.tries)} failed"
+        return f"not at the first try: {len(entry.result.tries)} went wrong"
     return ""
