@@ -61,7 +61,7 @@ def test_who_follows_a_job_is_told_its_members_and_its_map(any_desk: Counter) ->
 
 def test_a_killed_process_is_seen_on_the_map_right_after_the_registry_has_noticed(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
-    url = f"sqlite://{tmp_path / 'registry.db'}?session_timeout=2s"
+    url = f"sqlite://{tmp_path / 'registry.db'}"
     with (
         Child(lead, url, "192.0.2.7", 2) as child,
         connect(url) as watching,

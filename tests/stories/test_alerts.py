@@ -225,7 +225,7 @@ def test_a_run_that_took_too_long_is_told_of_as_such(story: Story) -> None:
 @pytest.fixture
 def short(story: Story) -> str:
     """The registry, for those who are to be given up soon."""
-    return f"{story.url}?session_timeout=2s"
+    return f"{story.url}?session_timeout=4s"
 
 
 def kinds(posted: list[Posted]) -> list[str]:

@@ -98,7 +98,7 @@ def test_two_jobs_have_two_leaders_at_the_same_time_and_both_share_their_shards(
 
 
 def test_when_the_leader_is_killed_another_leads_and_the_shards_are_shared_out_anew(story: Story) -> None:
-    with Child(children.lead, f"{story.url}?session_timeout=2s", A, 4) as victim:
+    with Child(children.lead, f"{story.url}?session_timeout=4s", A, 4) as victim:
         victim.expect("leads")
         for server in (B, C):
             story.start(server, shards=4)

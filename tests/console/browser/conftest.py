@@ -14,7 +14,7 @@ from tests.console.browser.stage import Stage
 from tests.zookeeper_server import Server
 
 #: For how many seconds a session is kept without a sign of life.
-SESSION = 2.0
+SESSION = 4.0
 
 #: Whom tests sign in as.
 ADMIN = ("ann", "correct horse battery")
