@@ -159,7 +159,7 @@ def test_a_process_stopped_in_a_write_is_named_and_costs_nobody_the_session(
         before = registry.session()
         land(registry, Create("/me", ephemeral=True))
         with stopped_in_a_write(path) as child:
-            outcome = registry.wait(registry.commit(Create("/a"), patience=1.5 * session))
+            outcome = registry.wait(registry.commit(Create("/a"), patience=2.5 * session))
             assert isinstance(outcome, Refused)
             assert f"process {child.pid}" in outcome.why
             assert f"kill -CONT {child.pid}" in caplog.text
@@ -198,7 +198,8 @@ def test_a_process_stopped_elsewhere_is_given_up_after_its_time_out_and_finds_ou
         child.stop()
         began = time.monotonic()
         sees(registry, lambda: "me" not in tree)
-        assert time.monotonic() - began > SHORT * 0.5
+        # By its own time-out, and not by ours.
+        assert SHORT * 0.5 < time.monotonic() - began < SESSION / 2
         child.cont()
         child.expect("lost")
         assert child.expect("connected").split()[1] != first

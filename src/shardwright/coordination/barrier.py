@@ -114,7 +114,7 @@ def _run_by_us(view: View, items: set[int]) -> set[int]:
 
 
 def _to_be_rescued(view: View, items: set[int]) -> set[int]:
-    """Of these shards, those that the dead were running, whoever has them now; or is to account for them."""
+    """Of these shards, those that the dead were running: until another has run or accounted for them."""
     return {*execution.orphans(view, items), *(item for item in items if failover.taken(view, item))}
 
 
