@@ -11,6 +11,7 @@ from itertools import islice
 
 from ..coordination import again, instance
 from ..coordination.again import Wish
+from ..coordination.claim import Cursor
 from ..errors import NotValid, OperationError
 from ..registry import Create, Put, Registry
 from ..schedule import Schedule
@@ -87,16 +88,20 @@ def backfill(sight: Sight, begin: datetime, end: datetime, items: Collection[int
 
 
 def left(registry: Registry, job: str) -> Left:
-    """How much is left to do of what was put on the lists."""
+    """How much is left to do of what was put on the lists. A claim takes a fire off its list and into the
+    cursor: who reads the lists first, and the cursors after them, overlooks none."""
+    lists = looking.at(registry, job)
+    waiting = sum(len(_list(lists, item)) for item in lists.items)
     sight = looking.at(registry, job)
-    waiting = sum(len(_list(sight, item)) for item in sight.items)
-    running = 0
-    for item in sight.items:
-        cursor = sight.cursor(item)
-        past = cursor.run is not None and cursor.at is not None and not cursor.run.fire.startswith("#")
-        if past and cursor.run is not None and datetime.fromisoformat(cursor.run.fire) != cursor.at:
-            running += 1
-    return Left(job, waiting, running)
+    return Left(job, waiting, sum(_runs_one(sight.cursor(item)) for item in sight.items))
+
+
+def _runs_one(cursor: Cursor) -> bool:
+    """Whether what runs is a fire of the past: one that was claimed as such, or that somebody took over, and
+    that is not where the calendar is."""
+    if cursor.run is None or cursor.run.fire.startswith("#"):
+        return False
+    return cursor.past or datetime.fromisoformat(cursor.run.fire) != cursor.at
 
 
 def _put(sight: Sight, wishes: list[Wish], items: Collection[int] | None) -> Plan:
