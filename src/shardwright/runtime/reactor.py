@@ -91,7 +91,10 @@ class Reactor:
     def post(self, note: Callable[[], None]) -> None:
         """Have something done in the reactor's thread."""
         self._notes.append(note)
-        self._bell.set()
+        # To ask is cheap, to ring is not, and ends of runs come by the hundred. A bell that rings already is
+        # cleared before the notes are looked at, and ours is among them.
+        if not self._bell.is_set():
+            self._bell.set()
 
     def ask(self, question: "Callable[[], T]") -> "Future[T]":
         """Have something answered in the reactor's thread."""

@@ -5,6 +5,7 @@ A try that fails is its own outcome and nobody else's matter. How it came out is
 it, in the thread that ran it; nothing here waits for anything.
 """
 
+import contextlib
 import contextvars
 import inspect
 import logging
@@ -150,19 +151,24 @@ class Pool:
 
     Not those of `concurrent.futures`, for which the interpreter waits at its end, however long they take:
     what does not stop when told to is left behind.
+
+    Who is busy and who is idle is noted without a lock, in collections that may be shared: hundreds of runs
+    may begin and end at once, and one thread that lost the interpreter over a lock would hold up all of them.
     """
 
     def __init__(self, threads: int, of: str = "work") -> None:
         self.threads = threads
         self._name = f"shardwright-{of}"
-        self._busy = self._begun = 0
-        self._lock = threading.Lock()
+        self._begun = 0
+        self._beginning = threading.Lock()
+        self._busy: set[threading.Lock] = set()
+        """What was asked for and is not over, by the lock that says whether it has begun."""
         self._line: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._idle = threading.Semaphore(0)
+        self._idle: deque[None] = deque()
         self._closed = False
 
     def free(self) -> int:
-        return max(0, self.threads - self._busy)
+        return max(0, self.threads - len(self._busy))
 
     def run(self, shard: Shard, body: Body, ended: Ended) -> None:
         self._submit(lambda: whatever_comes(lambda: try_it(shard, body)), ended)
@@ -171,8 +177,6 @@ class Pool:
         self._submit(lambda: whatever_comes(lambda: do_it(act)), ended)
 
     def _submit(self, act: Callable[[], End], ended: Ended) -> None:
-        with self._lock:
-            self._busy += 1
         context, begun = contextvars.copy_context(), threading.Lock()
 
         def work() -> None:
@@ -180,10 +184,10 @@ class Pool:
                 over(context.run(act))
 
         def over(end: End) -> None:
-            with self._lock:
-                self._busy -= 1
+            self._busy.discard(begun)
             ended(end)
 
+        self._busy.add(begun)
         self._line.put(work)
         why = self._have_it_done()
         if why and begun.acquire(blocking=False):  # it stays in the line all the same
@@ -193,9 +197,10 @@ class Pool:
         """See to it that somebody comes to what is in the line; says why nobody will."""
         if self._closed:
             return "its pool is closed"
-        if self._idle.acquire(blocking=False):
+        with contextlib.suppress(IndexError):
+            self._idle.pop()
             return ""
-        with self._lock:
+        with self._beginning:
             if self._begun == self.threads:
                 return ""
             name = f"{self._name}_{self._begun}"
@@ -218,7 +223,7 @@ class Pool:
         try:
             return self._line.get_nowait()
         except queue.Empty:
-            self._idle.release()
+            self._idle.append(None)
             return self._line.get()
 
     def close(self) -> None:
