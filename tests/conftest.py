@@ -1,5 +1,6 @@
 """What all tests share: real servers, and what happens where there can be none."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
                 item.add_marker(mark)
     yield
     items.sort(key=lambda item: not item.path.is_relative_to(SIMULATION))
+
+
+def pytest_collection_finish() -> None:
+    set_aside()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    set_aside()
+
+
+def set_aside() -> None:
+    """Collect what is garbage, and look through the rest no more. With the million objects that thousands of
+    tests leave behind, a full collection in the midst of one would hold the interpreter for seconds, and end
+    its sessions."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
