@@ -297,6 +297,7 @@ def test_with_exclusive_one_that_stops_is_waited_for_until_its_deadline(
     first = Member(place, 1, on_start=hold_up, exclusive=True)
     second = Member(place, 2, exclusive=True)
     with second.sharding:
+        second.has(1)
         first.sharding.start()
         before = second.has(2)
         first.told.until(lambda told: len(told) == 2)

@@ -39,13 +39,15 @@ from .zookeeper_children import member
 
 pytestmark = pytest.mark.zookeeper
 
-#: Short, for those that are to end; and one that a machine that stands still for a moment does not end.
+#: Short, for those that are to end; one whose renewal is waited for; and one that a machine that stands still
+#: for a moment does not end.
 SESSION = 2.0
+STEADY = 6.0
 LONG = 12.0
 
 
-def url(hosts: str, options: str = "", who: str = "") -> str:
-    return f"zookeeper://{who}{hosts}/contract?session_timeout={SESSION}s{options}"
+def url(hosts: str, options: str = "", who: str = "", session: float = SESSION) -> str:
+    return f"zookeeper://{who}{hosts}/contract?session_timeout={session}s{options}"
 
 
 def open_at(address: str, patience: float = 10.0) -> ZookeeperRegistry:
@@ -216,12 +218,12 @@ def test_the_time_out_the_server_granted_is_the_one_that_counts(zookeeper: Serve
 
 
 def test_a_lease_is_renewed_while_nothing_happens(zookeeper: Server) -> None:
-    registry = open_at(url(zookeeper.hosts))
+    registry = open_at(url(zookeeper.hosts, session=STEADY))
     session = registry.session()
     told = states_of(registry)
     assert session is not None
     ends = session.ends()
-    registry.wait_for(lambda: session.ends() > ends + SESSION, SESSION * 4)
+    registry.wait_for(lambda: session.ends() > ends + STEADY, STEADY * 4)
     assert told == []
     registry.close()
 

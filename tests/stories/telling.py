@@ -5,7 +5,8 @@ it as a console does, and steers by writing nodes: `servers/<address>`, `instanc
 """
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -146,6 +147,13 @@ class Story:
                 return False
 
         self.operator.wait_for(looked, PATIENCE)
+
+    def until_they_say(self, members: Sequence[Scheduler], *leads: bool, job: str = "job") -> None:
+        """Ask the members themselves whether they lead, until they say so: what they know may be a little
+        older than what the operator does."""
+        end = time.monotonic() + PATIENCE
+        while (said := tuple(each.is_leader(job) for each in members)) != leads:
+            assert time.monotonic() < end, said
 
     def leader(self, job: str = "job") -> str | None:
         """The server that leads."""

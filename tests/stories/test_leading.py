@@ -13,7 +13,7 @@ def test_when_the_leaders_server_is_disabled_another_leads_and_runs_everything(s
     first, second = story.two()
     story.set_server(A, "DISABLED")
     story.until(lambda: story.leader() == B and set(story.owners()) == {B})
-    assert (first.is_leader("job"), second.is_leader("job")) == (False, True)
+    story.until_they_say((first, second), False, True)
     assert story.ask_for_a_run() == ALL_ON_B
 
 
@@ -21,8 +21,8 @@ def test_when_all_servers_are_disabled_none_leads_and_nothing_fires(story: Story
     first, second = story.two(cron=EVERY_SECOND)
     for server in (A, B):
         story.set_server(server, "DISABLED")
+    story.until_they_say((first, second), False, False)
     story.until(lambda: story.leader() is None)
-    assert (first.is_leader("job"), second.is_leader("job")) == (False, False)
     assert story.nothing_fires()
     assert story.right_now("leader/election/instance") == [None]
 
@@ -56,7 +56,7 @@ def test_when_an_instance_node_is_deleted_that_job_stops_on_that_member_only(sto
     first, second = story.two("job", "other")
     story.order_to_stop(A, "job")
     story.until(lambda: story.leader() == B and set(story.owners()) == {B})
-    assert (first.is_leader("job"), second.is_leader("job")) == (False, True)
+    story.until_they_say((first, second), False, True)
     assert story.ask_for_a_run() == ALL_ON_B
     assert story.leader("other") == A
     assert set(story.ask_for_a_run(job="other").values()) == {A, B}
@@ -91,8 +91,8 @@ def test_two_jobs_have_two_leaders_at_the_same_time_and_both_share_their_shards(
     second.add(story.note(B), "one", cron=ONCE_A_YEAR, shards=2)
     story.until(lambda: set(story.owners(2, "one")) == set(story.owners(2, "two")) == {A, B})
     assert (story.leader("one"), story.leader("two")) == (A, B)
-    assert [first.is_leader(job) for job in ("one", "two")] == [True, False]
-    assert [second.is_leader(job) for job in ("one", "two")] == [False, True]
+    story.until_they_say((first, second), True, False, job="one")
+    story.until_they_say((first, second), False, True, job="two")
     for job in ("one", "two"):
         assert sorted(story.ask_for_a_run(2, job).values()) == [A, B]
 
