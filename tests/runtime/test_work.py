@@ -67,6 +67,21 @@ def test_a_job_that_asks_for_nothing_shares_the_threads_of_all(workshop: Worksho
     assert bench.outcomes(2) == [OK, OK]
 
 
+def test_runs_one_after_the_other_share_a_thread_and_no_run_waits_for_another_while_there_is_room() -> None:
+    room, bench, workshop = 8, Bench(), Workshop(8)
+    for _ in range(20):
+        bench.run(
+            workshop, config(), 0, body=lambda shard: bench.began.put((0, threading.current_thread().name))
+        )
+        bench.outcomes(1)
+    assert set(bench.who_began(20)) == {(0, "shardwright-work_0")}
+    bench.run(workshop, config(), *range(room))
+    assert sorted(item for item, _ in bench.who_began(room)) == list(range(room))
+    bench.go.set()
+    assert bench.outcomes(room) == [OK] * room
+    workshop.close()
+
+
 def test_a_job_with_a_single_thread_runs_its_shards_one_after_the_other(workshop: Workshop) -> None:
     bench, one = Bench(), config(pool="SINGLE_THREAD")
     bench.run(workshop, one, 0, 1, 2)

@@ -5,7 +5,6 @@ A try that fails is its own outcome and nobody else's matter. How it came out is
 it, in the thread that ran it; nothing here waits for anything.
 """
 
-import contextlib
 import contextvars
 import inspect
 import logging
@@ -152,8 +151,10 @@ class Pool:
     Not those of `concurrent.futures`, for which the interpreter waits at its end, however long they take:
     what does not stop when told to is left behind.
 
-    Who is busy and who is idle is noted without a lock, in collections that may be shared: hundreds of runs
-    may begin and end at once, and one thread that lost the interpreter over a lock would hold up all of them.
+    There are as many threads as were ever needed at once, and who has nothing to do waits at the line: so
+    nothing there waits for one that is busy. How many are needed is told by a set that is shared without a
+    lock: hundreds of runs may begin and end at once, and one thread that lost the interpreter over a lock
+    would hold up all of them.
     """
 
     def __init__(self, threads: int, of: str = "work") -> None:
@@ -164,7 +165,6 @@ class Pool:
         self._busy: set[threading.Lock] = set()
         """What was asked for and is not over, by the lock that says whether it has begun."""
         self._line: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._idle: deque[None] = deque()
         self._closed = False
 
     def free(self) -> int:
@@ -197,11 +197,10 @@ class Pool:
         """See to it that somebody comes to what is in the line; says why nobody will."""
         if self._closed:
             return "its pool is closed"
-        with contextlib.suppress(IndexError):
-            self._idle.pop()
+        if self._are_enough():
             return ""
         with self._beginning:
-            if self._begun == self.threads:
+            if self._are_enough():
                 return ""
             name = f"{self._name}_{self._begun}"
             try:
@@ -211,20 +210,16 @@ class Pool:
             self._begun += 1
             return ""
 
+    def _are_enough(self) -> bool:
+        return self._begun >= min(self.threads, len(self._busy))
+
     def _work(self) -> None:
-        while (work := self._next()) is not None:
+        while (work := self._line.get()) is not None:
             try:
                 work()
             except Exception:
                 log.exception("how a run came out could not be told")
         self._line.put(None)  # for the others
-
-    def _next(self) -> Callable[[], None] | None:
-        try:
-            return self._line.get_nowait()
-        except queue.Empty:
-            self._idle.append(None)
-            return self._line.get()
 
     def close(self) -> None:
         """Begin nothing more that was not asked for. What runs goes on until it ends; nobody waits for it."""
