@@ -177,6 +177,14 @@ def test_what_was_asked_for_with_a_parameter_is_taken_over_with_it() -> None:
     assert step.then == Start((Claim(0, "#7", Source.FAILOVER, "4", 2, None, "page 7"),))
 
 
+def test_a_fire_of_the_past_that_is_taken_over_is_still_one() -> None:
+    nodes = {**ALONE, **owned(A, A), "leader/failover/items/0": "", PLACE: ""}
+    (step,) = steps(nodes, cursors={0: cursor(at=T, run=LEFT, past=True), 1: None})
+    taken = Cursor(made=1, at=T, run=Tenure(A, "4", FIRE, "failover", 2), began=T, past=True)
+    assert isinstance(step, Step)
+    assert Put("~~cursor/0", taken.text(), 3) in step.writes
+
+
 def test_what_java_ran_is_taken_over_under_the_number_that_put_it_up() -> None:
     nodes = {**ALONE, **owned(A, A), "leader/failover/items/1": "", PLACE: ""}
     (step,) = steps(nodes)

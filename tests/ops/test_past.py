@@ -1,7 +1,5 @@
 """Fires of the past are put on the lists of their shards, and refused where that makes no sense."""
 
-from collections.abc import Iterable
-from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,10 +8,10 @@ from shardwright.coordination import again
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.errors import OperationError
 from shardwright.ops import looking, past
-from shardwright.registry import Delete, Node, Put
+from shardwright.registry import Delete, Put
 
 from .bureau import JAVA, PY, Bureau
-from .races import just_before
+from .races import just_before, just_before_asking
 from .test_steering import effect
 
 
@@ -41,11 +39,10 @@ def test_a_fire_is_put_on_the_lists_of_all_shards_or_of_one(hourly: Bureau) -> N
 
 
 def test_a_fire_of_the_past_is_left_until_its_run_is_over(hourly: Bureau) -> None:
-    """Also where nothing was ever run by the calendar, and where it is the last that was."""
+    """Also where nothing was ever run by the calendar, and where it is the last that was, taken over."""
     at = hour(hourly, 2)
-    run = Tenure(PY, "1", at.isoformat(), "trigger", 2)
-    hourly.cursor(0, Cursor(run=run, past=True), "a")
-    hourly.cursor(1, Cursor(at=at, run=run, past=True), "a")
+    hourly.cursor(0, Cursor(run=Tenure(PY, "1", at.isoformat(), "trigger", 2), past=True), "a")
+    hourly.cursor(1, Cursor(at=at, run=Tenure(PY, "2", at.isoformat(), "failover", 2), past=True), "a")
     assert past.left(hourly.registry, "a") == past.Left("a", 0, 2)
 
 
@@ -62,17 +59,13 @@ def test_a_fire_that_is_claimed_while_we_look_is_not_overlooked(
     """It leaves its list just before that is read, for a cursor that was not there when we began."""
     at = hour(hourly, 2)
     hourly.operator.rerun("a", at, shards=[0])
-    node, read = hourly.path("~again/0", "a"), hourly.registry.read
+    node = hourly.path("~again/0", "a")
 
-    def claimed_before(paths: Iterable[str], *, fresh: bool = False) -> "Future[dict[str, Node | None]]":
-        wanted = list(paths)
-        if node in wanted:
-            monkeypatch.setattr(hourly.registry, "read", read)
-            hourly.land(Delete(node))
-            hourly.cursor(0, Cursor(run=Tenure(PY, "0", at.isoformat(), "trigger", 2), past=True), "a")
-        return read(wanted, fresh=fresh)
+    def claim() -> None:
+        hourly.land(Delete(node))
+        hourly.cursor(0, Cursor(run=Tenure(PY, "0", at.isoformat(), "trigger", 2), past=True), "a")
 
-    monkeypatch.setattr(hourly.registry, "read", claimed_before)
+    just_before_asking(hourly.registry, "read", node, claim, monkeypatch)
     assert past.left(hourly.registry, "a") == past.Left("a", 0, 1)
 
 

@@ -236,9 +236,12 @@ def may_take(view: View) -> bool:
 
 def take(view: View, item: int) -> Step:
     """Take a shard over and start it: for the fire its runner died over, once more."""
-    run = claim.cursor(view, item).run
-    if run is not None:
-        again = claim.Fire(item, run.fire, Source.FAILOVER, tries=run.tries + 1, parameter=run.parameter)
+    now = claim.cursor(view, item)
+    if now.run is not None:
+        tries = now.run.tries + 1
+        again = claim.Fire(
+            item, now.run.fire, Source.FAILOVER, tries=tries, past=now.past, parameter=now.run.parameter
+        )
     else:
         again = claim.Fire(item, f"#{view.tree.node(waiting_node(item)).made}", Source.FAILOVER, tries=2)
     taking = taking_node(item)

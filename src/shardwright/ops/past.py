@@ -11,7 +11,6 @@ from itertools import islice
 
 from ..coordination import again, instance
 from ..coordination.again import Wish
-from ..coordination.claim import Cursor
 from ..errors import NotValid, OperationError
 from ..registry import Create, Put, Registry
 from ..schedule import Schedule
@@ -93,15 +92,8 @@ def left(registry: Registry, job: str) -> Left:
     lists = looking.at(registry, job)
     waiting = sum(len(_list(lists, item)) for item in lists.items)
     sight = looking.at(registry, job)
-    return Left(job, waiting, sum(_runs_one(sight.cursor(item)) for item in sight.items))
-
-
-def _runs_one(cursor: Cursor) -> bool:
-    """Whether what runs is a fire of the past: one that was claimed as such, or that somebody took over, and
-    that is not where the calendar is."""
-    if cursor.run is None or cursor.run.fire.startswith("#"):
-        return False
-    return cursor.past or datetime.fromisoformat(cursor.run.fire) != cursor.at
+    cursors = map(sight.cursor, sight.items)
+    return Left(job, waiting, sum(cursor.past and cursor.run is not None for cursor in cursors))
 
 
 def _put(sight: Sight, wishes: list[Wish], items: Collection[int] | None) -> Plan:
