@@ -14,6 +14,7 @@ from shardwright.registry import Delete, Put
 from tests.zookeeper_server import Server
 
 from .bureau import JAVA, JAVA2, PY, PY2, SMALLEST, Bureau, card
+from .races import just_before_asking
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 GONE = "192.0.2.9@-@9"
@@ -342,3 +343,36 @@ def test_a_finding_is_told_in_json_without_its_remedy(bureau: Bureau) -> None:
 def test_an_unknown_job_is_not_examined(bureau: Bureau) -> None:
     with pytest.raises(OperationError, match="there is no job 'k'"):
         doctor.examine(bureau.registry, "k")
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_job_that_is_begun_while_the_doctor_looks_is_nothing_to_complain_of(
+    any_bureau: Bureau, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    namespace = any_bureau.registry.namespace
+    just_before_asking(
+        any_bureau.registry, "names", namespace, lambda: any_bureau.of(PY), monkeypatch, times=times
+    )
+    assert doctor.examine(any_bureau.registry).findings == ()
+    assert looking.jobs(any_bureau.registry) == ("j",)
+
+
+def test_our_nodes_of_a_job_that_is_begun_meanwhile_are_not_left_over(
+    any_bureau: Bureau, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = f"{any_bureau.registry.namespace}~shardwright"
+    just_before_asking(any_bureau.registry, "names", ours, lambda: any_bureau.of(PY), monkeypatch)
+    assert doctor.examine(any_bureau.registry).findings == ()
+
+
+def test_a_job_that_is_removed_while_the_doctor_looks_has_no_trouble(
+    any_bureau: Bureau, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    any_bureau.of(job="gone")
+
+    def remove() -> None:
+        any_bureau.land(Delete(any_bureau.path("config", "gone")), Delete(any_bureau.path("", "gone")))
+
+    root = any_bureau.path("", "gone")
+    just_before_asking(any_bureau.registry, "names", root, remove, monkeypatch)
+    assert doctor.examine(any_bureau.registry).findings == ()

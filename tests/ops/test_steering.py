@@ -2,8 +2,9 @@
 
 import pytest
 
-from shardwright.coordination.claim import Cursor
+from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.errors import OperationError
+from shardwright.ops import steering
 from shardwright.registry import Delete, Node, Put
 
 from .bureau import JAVA, JAVA2, PY, PY2, Bureau
@@ -344,3 +345,24 @@ def test_a_shard_of_a_job_that_was_removed_meanwhile_brings_it_not_back(
     with pytest.raises(OperationError, match="nothing was changed"):
         bureau.operator.disable("j", shard=0)
     assert bureau.read("") is None
+
+
+def test_a_shard_that_has_answered_another_request_meanwhile_is_not_asked_in_vain(
+    any_bureau: Bureau, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had never run before, and by now has answered one that is later than ours would be."""
+    any_bureau.of(PY, owners={0: PY})
+    just_before(any_bureau.registry, lambda *writes: any_bureau.cursor(0, Cursor(asked=10**6)), monkeypatch)
+    with pytest.raises(OperationError, match="nothing was changed"):
+        any_bureau.operator.trigger("j", shards=[0], parameter="page 7")
+    assert any_bureau.names("~owed") == ()
+
+
+def test_who_was_ordered_to_stop_is_not_drained_before_what_it_runs_has_ended(any_bureau: Bureau) -> None:
+    any_bureau.of(PY, PY2, owners={0: PY2})
+    any_bureau.put({"sharding/0/running": PY}, ephemeral=True)
+    any_bureau.cursor(0, Cursor(run=Tenure(PY, "1", "#7", "trigger", 1)))
+    any_bureau.land(Delete(any_bureau.path(f"instances/{PY}")))
+    assert not steering.drained(any_bureau.registry, "j", PY)
+    any_bureau.land(Delete(any_bureau.path(f"~alive/{PY}")))
+    assert steering.drained(any_bureau.registry, "j", PY)

@@ -53,7 +53,7 @@ def examine(registry: Registry, job: str | None = None) -> Report:
     if job is not None:
         sights, between = [looking.at(registry, job)], []
     else:
-        sights = looking.all_at(registry, looking.jobs(registry))
+        sights = [sight for sight in looking.all_at(registry, looking.jobs(registry)) if "" in sight.job]
         between = [*no_jobs(registry, sights), *left_over(registry, sights)]
     learn_time(registry)
     apart = abs((registry.now() - registry.clock.wall()).total_seconds())
@@ -83,8 +83,10 @@ def treatment(finding: Finding) -> Plan:
 def no_jobs(registry: Registry, sights: Sequence[Sight]) -> Iterator[Finding]:
     """What is below the namespace without being a job."""
     known = {sight.name for sight in sights}
-    for name in looking.children(registry, registry.namespace):
-        if name not in known:
+    strange = [name for name in looking.children(registry, registry.namespace) if name not in known]
+    begun = set(looking.jobs(registry)) if strange else known  # some of them a moment ago
+    for name in strange:
+        if name not in begun:
             yield Finding(
                 "no job",
                 Severity.NOTICE,
@@ -98,11 +100,11 @@ def no_jobs(registry: Registry, sights: Sequence[Sight]) -> Iterator[Finding]:
 
 def left_over(registry: Registry, sights: Sequence[Sight]) -> Iterator[Finding]:
     """What is ours of jobs that do not exist any more."""
-    # What has lost its settings alone is not gone: its members write them anew.
+    # Ours are read first: a job that is begun meanwhile has not left anything. What has lost its settings
+    # alone is not gone either: its members write them anew.
+    ours = looking.children(registry, f"{registry.namespace}{looking.OURS}")
     known = {*(sight.name for sight in sights), *looking.children(registry, registry.namespace)}
-    beside = f"{registry.namespace}{looking.OURS}"
-    gone = [name for name in looking.children(registry, beside) if name not in known]
-    for sight in looking.all_at(registry, gone):
+    for sight in looking.all_at(registry, [name for name in ours if name not in known]):
         alive = sight.own.children("alive")
         yield Finding(
             "left over",

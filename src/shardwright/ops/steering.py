@@ -16,9 +16,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from .. import secrets
-from ..coordination import execution, instance, leader, request, server, settings, sharding
+from ..coordination import claim, execution, instance, leader, request, server, settings, sharding
 from ..errors import NotThere, NotValid, OperationError
-from ..registry import Create, Delete, Put, Registry, Require, Write
+from ..registry import Create, Delete, Forbid, Node, Put, Registry, Require, Write
 from . import looking, servers, shards
 from .looking import Sight
 
@@ -96,13 +96,17 @@ def _ask_for(sight: Sight, item: int, parameter: str) -> Plan:
     if waits in sight.job:
         number = max(number, sight.job.node(waits).made)
     asked = request.text(number, parameter)
-    guard = (
-        Require(sight.at(f"~~cursor/{item}"), cursor.version) if cursor is not None else still_there(sight)
-    )
     known = request.owed_node(item)[1:] in sight.own
+    write = Put(node, asked) if known else Create(node, asked)
     return Plan(
-        (guard, Put(node, asked) if known else Create(node, asked)), (f"shard {item} was asked to run",)
+        (still_there(sight), _unmoved(sight, item, cursor), write), (f"shard {item} was asked to run",)
     )
+
+
+def _unmoved(sight: Sight, item: int, cursor: Node | None) -> Write:
+    """A guard: the shard has answered no other request since."""
+    node = sight.at(claim.node(item))
+    return Require(node, cursor.version) if cursor is not None else Forbid(node)
 
 
 def _with(parameter: str) -> tuple[str, ...]:
@@ -225,11 +229,12 @@ def was_drained(sight: Sight, who: str) -> bool:
 
 
 def drained(registry: Registry, job: str, who: str) -> bool:
-    """Whether an instance owns and runs nothing of a job any more, or is not in it."""
+    """Whether an instance owns and runs nothing of a job any more, or is dead. One that was ordered to stop
+    has left the job, and goes on with what it runs until that has ended."""
     sight = looking.at(registry, job)
     owned = (sight.data(sharding.owner_node(item)) == who for item in sight.items)
     runs = (shards.running_by(sight, item) == who for item in sight.items)
-    return who not in sight.members or not (any(owned) or any(runs))
+    return not sight.alive(who) or not (any(owned) or any(runs))
 
 
 def wait_drained(registry: Registry, job: str, who: str, *, patience: float) -> None:
