@@ -1,14 +1,15 @@
 """The fleet: jobs in pages, by what the registry and the history say of them."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from shardwright.registry import Delete
 from tests.history.fires import T, a_run
-from tests.ops.bureau import JAVA, PY, PY2
+from tests.ops.bureau import JAVA, PY, PY2, Bureau
 
-from .counter import Counter
+from .counter import Counter, counter
 
 
 def names(answer: dict[str, list[dict[str, object]]]) -> list[object]:
@@ -112,6 +113,16 @@ def test_a_row_tells_how_the_last_fire_came_out_and_how_late_the_last_ones_were(
     failed = desk.seen(lambda answer: answer["total"] == 1, "jobs?outcome=failed")
     assert names(failed) == ["bad"]
     assert names(desk.viewer.get("jobs?sort=late&descending=true")) == ["bad", "good"]
+
+
+def test_where_the_history_does_not_answer_no_job_is_said_to_have_come_out_some_way(
+    tmp_path: Path,
+) -> None:
+    with Bureau.in_a_file(tmp_path) as bureau, counter(tmp_path, bureau, history=False) as desk:
+        bureau.of(PY, job="bad", owners={0: PY})
+        desk.seen(lambda answer: answer["total"] == 1)
+        answer = desk.viewer.get("jobs?outcome=failed", 404)
+        assert answer["kind"] == "no history"
 
 
 @pytest.mark.parametrize(

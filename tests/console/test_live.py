@@ -109,6 +109,20 @@ def test_how_a_fire_came_out_is_told_when_the_history_knows(desk: Counter) -> No
         assert told["changed"][0]["last"]["outcome"] == "failed"
 
 
+def test_a_run_that_came_and_went_between_two_looks_is_asked_for_too(desk: Counter) -> None:
+    """The job's nodes have changed, and its row tells nothing of it."""
+    from tests.history.fires import a_run
+
+    desk.bureau.of(PY, owners={0: PY})
+    desk.seen(lambda answer: "j" in desk.room.lasts._known)  # which is nothing as yet
+    with Follower(desk.room) as follower:
+        follower.hear("hello")
+        desk.store.write([a_run(job="j", outcome="failed")])
+        desk.bureau.set("sharding/0/instance", PY)
+        told = follower.hear("jobs", lambda data: data["changed"] and data["changed"][0]["last"])
+        assert told["changed"][0]["last"]["outcome"] == "failed"
+
+
 class Restless(_Following):
     """What is followed where one job changes for as long as it is read, the first time."""
 

@@ -45,6 +45,8 @@ class Wanted:
 
 def page(here: Room, wanted: Wanted) -> Fleet:
     picture = here.picture()
+    if wanted.outcome is not None:
+        here.lasts.check()
     found = list(_found(picture.rows, wanted, here))
     counts = Counter(row.brief.status for row in found)
     fitting = [row for row in found if wanted.status in (None, row.brief.status.value)]

@@ -49,6 +49,8 @@ class Lasts:
         self._changed = threading.Condition()
         self._stopped = False
         self._left_alone = 0.0
+        self._trouble: ShardwrightError | None = None
+        """Why the history could not be asked, the last time."""
         self._thread: threading.Thread | None = None
 
     def start(self, tell: Callable[[], None]) -> None:
@@ -91,6 +93,11 @@ class Lasts:
             news, self._news = self._news, set()
         return news
 
+    def check(self) -> None:
+        """Refuse where the history does not answer: of what is not known nobody can say that it is well."""
+        if self._trouble is not None:
+            raise self._trouble.with_traceback(None)
+
     def of(self, job: str) -> Summary | None:
         return self._known.get(job)
 
@@ -104,9 +111,11 @@ class Lasts:
             return {}
         try:
             with self._history() as store:
-                return recent.summaries(store, jobs, fires)
+                found = recent.summaries(store, jobs, fires)
+            self._trouble = None
+            return found
         except ShardwrightError as error:
-            self._left_alone = time.monotonic() + LEFT_ALONE
+            self._left_alone, self._trouble = time.monotonic() + LEFT_ALONE, error
             log.debug("%s: the history was not asked: %s", self._name, error)
             return {}
 

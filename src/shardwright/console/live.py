@@ -295,7 +295,9 @@ class Watcher:
             known.rows[name] = new
             if new.brief.next_fires and (old is None or old.brief.next_fires != new.brief.next_fires):
                 heapq.heappush(known.next_fires, (new.brief.next_fires[0], name))
-        self._lasts.follow({name: known.rows[name].brief.shards or 1 for name in changed & known.rows.keys()})
+        # Also those whose rows are what they were: a run may have come and gone between two looks.
+        touched = sights.keys() & known.rows.keys()
+        self._lasts.follow({name: known.rows[name].brief.shards or 1 for name in touched})
         return changed
 
     def _passed(self, now: datetime) -> set[str]:
