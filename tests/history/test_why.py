@@ -19,7 +19,7 @@ def told(*found: Entry, before: Entry | None = None) -> str:
 
 def test_a_fire_on_time_needs_one_line() -> None:
     assert told(a_run()) == f"reindex at {FIRE}: it ran on time and came out well."
-    assert told(a_run(0), a_run(1)) == f"reindex at {FIRE}: all 2 shards ran on time and came out well."
+    assert told(a_run(0), a_run(1)) == f"reindex at {FIRE}: 2 shards ran on time and came out well."
 
 
 def test_a_fire_nobody_knows_of_says_what_that_may_mean() -> None:

@@ -94,7 +94,7 @@ def _summary(shards: Sequence[Entry]) -> str:
     elsewhere = [entry for entry in shards if entry.disposition is Disposition.FAILED_OVER]
     if not late and not elsewhere:
         what = "ran on time and came out well" if not ledger.is_asked(shards[0].key.fire) else "came out well"
-        return f"{'it' if total == 1 else f'all {_shards(total)}'} {what}."
+        return f"{'it' if total == 1 else _shards(total)} {what}."
     notes = [f"{len(late)} late"] if late else []
     notes += [f"{len(elsewhere)} taken over by another member"] if elsewhere else []
     return f"{_shards(total)} came out well, {' and '.join(notes)}."
