@@ -116,8 +116,7 @@ class Reactor:
 
         def loop() -> None:
             try:
-                while not self._stopping:
-                    self._bell.clear()
+                while self._goes_on():
                     self.awake_since = self.registry.clock.boot()
                     self.round()
                     self.awake_since = None
@@ -217,6 +216,12 @@ class Reactor:
                 count += 1
         self._breath = min(LONGEST_BREATH, BREATH * count)
         return count
+
+    def _goes_on(self) -> bool:
+        """Whether to turn once more. The bell is cleared before anybody looks why it rang: what comes later
+        rings again."""
+        self._bell.clear()
+        return not self._stopping
 
     def _sleep(self) -> None:
         if self._breath:
