@@ -76,6 +76,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         )
         server = uvicorn.Server(config_of_server)
         socket = config_of_server.bind_socket()
+        socket.listen(100)  # from now on nobody is turned away, though the server begins a moment later
         thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
         thread.start()
         yield Live(opened, f"http://127.0.0.1:{socket.getsockname()[1]}")

@@ -45,7 +45,7 @@ class Bench:
 
     def body(self, shard: Shard) -> None:
         self.began.put((shard.item, threading.current_thread().name))
-        self.go.wait(PATIENCE)
+        self.go.wait(3 * PATIENCE)  # so that nobody begins what a thread is missing for
 
     def run(self, workshop: Workshop, settings: JobConfig, *items: int, body: Body | None = None) -> None:
         for item in items:
