@@ -152,10 +152,11 @@ def test_more_than_may_wait_is_dropped_counted_and_not_said_to_be_kept(
     for fire in fires:
         quiet.keep([a_run(at=fire)], partial(kept.append, fire))
         quiet.flush()
-    assert (quiet.waiting, quiet.dropped) == (10, 5)
+    assert (quiet.waiting, quiet.dropped, len(quiet._tickets)) == (10, 5, 10)
     broken.mend()
     assert quiet.flush()
     assert kept == fires[5:]
+    assert len(quiet._tickets) == 0
     assert store.gaps("reindex", fires, 1, made=7) == [(fire.isoformat(), 0) for fire in fires[:5]]
 
 
@@ -281,6 +282,27 @@ def test_a_history_that_goes_away_while_it_is_found_out_what_it_refuses_drops_no
         assert (recorder.waiting, recorder.dropped) == (3, 0)
         assert recorder.flush()
         assert len(dispositions(store)) == 3
+
+
+class Interrupted(Recorder):
+    """A recorder that is told something right after its first turn, before it has gone to sleep."""
+
+    kept = threading.Event()
+    told = False
+
+    def turn(self) -> float:
+        wait = super().turn()
+        if not self.told:
+            self.told = True
+            self.keep([a_run()], self.kept.set)
+        return wait
+
+
+def test_what_is_told_while_the_thread_goes_to_sleep_is_not_slept_over(store: Store) -> None:
+    recorder = Interrupted(store, keep=KEEP, every=0.01)
+    recorder.start()
+    assert recorder.kept.wait(60)
+    assert recorder.close(60)
 
 
 def test_the_thread_writes_what_waits_when_it_is_closed(store: Store) -> None:

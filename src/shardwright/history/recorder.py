@@ -9,8 +9,9 @@ goes on saying it, or in the end that nobody knows.
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import timedelta
+from itertools import takewhile
 
 from ..clock import Clock, SystemClock
 from . import entries, retention
@@ -32,11 +33,47 @@ MOST_LOGS = 500
 class _Ticket:
     """Entries that somebody waits for to be kept."""
 
-    __slots__ = ("keys", "then", "void")
+    __slots__ = ("keys", "then")
 
     def __init__(self, keys: set[Key], then: Callable[[], None]) -> None:
         self.keys, self.then = keys, then
-        self.void = False
+
+
+class _Tickets:
+    """Those that are open, in the order in which they came. One of which an entry is dropped is void, and no
+    longer here: so there are not many more than entries that wait."""
+
+    def __init__(self) -> None:
+        self._open: dict[_Ticket, None] = {}
+        self._of: dict[Key, list[_Ticket]] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def add(self, ticket: _Ticket) -> None:
+        self._open[ticket] = None
+        for key in ticket.keys:
+            self._of.setdefault(key, []).append(ticket)
+
+    def drop(self, key: Key) -> None:
+        """This is not going to be kept."""
+        for ticket in self._of.get(key, [])[:]:
+            self._close(ticket)
+
+    def taken(self, waiting: Container[Key]) -> list[_Ticket]:
+        """Close those, from the first on, of whose entries none waits any more."""
+        found = list(takewhile(lambda ticket: not any(key in waiting for key in ticket.keys), self._open))
+        for ticket in found:
+            self._close(ticket)
+        return found
+
+    def _close(self, ticket: _Ticket) -> None:
+        del self._open[ticket]
+        for key in ticket.keys:
+            left = self._of[key]
+            left.remove(ticket)
+            if not left:
+                del self._of[key]
 
 
 class Recorder:
@@ -62,7 +99,7 @@ class Recorder:
         self._most, self._batch, self._every, self._tell = most, batch, every, tell
         self._waiting: dict[Key, Entry] = {}
         self._logs: deque[Logged] = deque(maxlen=MOST_LOGS)
-        self._tickets: deque[_Ticket] = deque()
+        self._tickets = _Tickets()
         self._since: float | None = None
         self._again = 0.0
         self._pause = FIRST_PAUSE
@@ -101,7 +138,7 @@ class Recorder:
         """Take in entries. Once all of them are in the store `then` is called, by whoever wrote them, and in
         the order in which they came; not at all if one had to be dropped."""
         with self._news:
-            self._tickets.append(_Ticket({entry.key for entry in told}, then))
+            self._tickets.add(_Ticket({entry.key for entry in told}, then))
             for entry in told:
                 self._add(entry)
             self._ring()
@@ -157,8 +194,7 @@ class Recorder:
 
     def _drop(self, entry: Entry) -> None:
         self.dropped += 1
-        for ticket in self._tickets:
-            ticket.void = ticket.void or entry.key in ticket.keys
+        self._tickets.drop(entry.key)
 
     def _wait(self, now: float) -> float:
         """How long there is nothing to do."""
@@ -178,19 +214,11 @@ class Recorder:
                 return True
             if not self._is_taken(taken, logs):
                 return False
-            kept = self._kept()  # while nobody else has anything under way, which does not wait any more
+            with self._news:  # while nobody else has anything under way, which does not wait any more
+                kept = self._tickets.taken(self._waiting)
         for ticket in kept:
-            if not ticket.void:
-                ticket.then()
+            ticket.then()
         return True
-
-    def _kept(self) -> list[_Ticket]:
-        """Those whose entries are all in the store, or dropped."""
-        kept: list[_Ticket] = []
-        with self._news:
-            while self._tickets and self._tickets[0].keys.isdisjoint(self._waiting):
-                kept.append(self._tickets.popleft())
-        return kept
 
     def _is_taken(self, taken: list[Entry], logs: list[Logged]) -> bool:
         """Whether the store has taken them; otherwise they wait for the next time."""
@@ -291,8 +319,9 @@ class Recorder:
 
     def _run(self) -> None:
         while not self._closing:
-            wait = self.turn()
+            self.turn()
             with self._news:
+                wait = self._wait(self._clock.boot())  # by what has come since the turn, too
                 if wait > 0 and not self._closing:
                     self._news.wait(wait)
         self.flush()
