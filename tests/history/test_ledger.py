@@ -95,6 +95,16 @@ def test_a_later_attempt_has_the_last_word() -> None:
         assert [attempt.id for attempt in entry.attempts] == ["a1", "a2"]
 
 
+def test_of_runs_that_were_asked_for_again_the_last_claim_has_the_last_word() -> None:
+    """Each time they count from the beginning, and a taker of theirs counts on: the number says little."""
+    lost = an_attempt("3", outcome=ledger.LOST_RUN)
+    taken = an_attempt("4", number=2, began=60, ended=61, outcome=OK, source="failover")
+    after_all = an_attempt("10", number=1, began=120, ended=121, outcome=FAILED, source="trigger")
+    entry = together(*(Entry(a_key(), T, (attempt,)) for attempt in (after_all, taken, lost)))
+    assert entry.outcome == FAILED
+    assert [attempt.id for attempt in entry.attempts] == ["3", "4", "10"]
+
+
 def test_of_very_many_attempts_the_first_and_the_last_ones_are_listed() -> None:
     entry = together(
         *(Entry(a_key(), T, (an_attempt(f"a{n}", number=n, outcome=FAILED),)) for n in range(1, 200))

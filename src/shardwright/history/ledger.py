@@ -46,6 +46,9 @@ _WEIGHT = {kind: -place for place, kind in enumerate(Disposition)}
 _UNFINISHED = {"": 0, LOST_RUN: 1, CUT_SHORT: 2}
 _FINISHED = 3
 _LAST = datetime.max.replace(tzinfo=UTC)
+
+#: What has so many digits is no number of a claim.
+_LONG = 20
 _Each = TypeVar("_Each")
 
 
@@ -211,8 +214,14 @@ def _listed(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
     found: dict[str, Attempt] = {}
     for attempt in attempts:
         found[attempt.id] = found[attempt.id].joined(attempt) if attempt.id in found else attempt
-    ordered = sorted(found.values(), key=lambda each: (each.number, each.began or _LAST, each.id))
-    return _ends(ordered, MOST_ATTEMPTS)
+    return _ends(sorted(found.values(), key=_claimed), MOST_ATTEMPTS)
+
+
+def _claimed(attempt: Attempt) -> tuple[int, int, datetime, str]:
+    """In the order of the claims, which are numbered. How many tries came before says less: a fire that is
+    run once more, or after all, counts from the beginning each time."""
+    claim = int(attempt.id) if attempt.id.isdecimal() and len(attempt.id) < _LONG else 0
+    return claim, attempt.number, attempt.began or _LAST, attempt.id
 
 
 def _ends(ordered: Sequence[_Each], most: int) -> tuple[_Each, ...]:
