@@ -7,14 +7,14 @@ from sqlalchemy import func, insert, select
 
 from shardwright.history import queries
 from shardwright.history.events import Logged
-from shardwright.history.ledger import Disposition
+from shardwright.history.ledger import Disposition, Entry
 from shardwright.history.retention import Retention, tidy
 from shardwright.history.store import Store
 from shardwright.history.tables import ATTEMPT_LOG, LEDGER
 from shardwright.outcomes import FAILED, OK
 from tests.faults.processes import Child
 from tests.history import children
-from tests.history.fires import T, a_run, after
+from tests.history.fires import T, a_key, a_run, after, an_attempt
 
 DAY = 86400
 NOW = after(100 * DAY)
@@ -50,6 +50,23 @@ def test_only_so_many_rows_are_kept_the_latest(store: Store) -> None:
     assert [entry.due for entry in queries.history(store).entries] == [
         after(60 * m) for m in range(29, 19, -1)
     ]
+
+
+def test_what_runs_for_longer_than_the_rows_go_back_is_not_counted_before_its_end(store: Store) -> None:
+    began = Entry(a_key(), T, (an_attempt("1"),))
+    store.write([began, *(a_run(at=after(60 * minute)) for minute in range(1, 30))])
+    assert tidy(store, Retention(rows=10), T) == 19
+    over = Entry(a_key(), T, (an_attempt("1", ended=3600, outcome=FAILED),))
+    store.write([over])
+    assert queries.fire(store, "reindex", T)[0].outcome == FAILED
+    assert tidy(store, Retention(rows=10), T) == 1
+    outcomes = {(count.outcome, count.fires) for count in queries.statistics(store)}
+    assert outcomes == {(OK, 29), (FAILED, 1)}
+
+
+def test_what_ran_so_long_ago_that_nobody_tells_of_its_end_goes_too(store: Store) -> None:
+    store.write([Entry(a_key(), T, (an_attempt("1"),)), a_run(at=after(99 * DAY))])
+    assert tidy(store, WEEK, NOW) == 1
 
 
 def test_what_has_been_counted_is_not_taken_in_again(store: Store) -> None:
@@ -141,6 +158,17 @@ def test_a_file_gives_the_room_back(tmp_path: Path) -> None:
         tidy(store, WEEK, NOW)
         assert _size(store) - empty < (full - empty) / 10
     assert file.stat().st_size < full
+
+
+def test_a_file_that_gives_no_room_back_is_tidied_all_the_same(tmp_path: Path) -> None:
+    """Somebody else has made it, and it keeps its pages."""
+    file = tmp_path / "history.db"
+    file.touch()
+    with Store(file) as store:
+        store.write([a_run(item, at=after(60 * minute)) for minute in range(20) for item in range(50)])
+        assert tidy(store, WEEK, NOW) == 1000
+        free = store.reading(lambda connection: connection.exec_driver_sql("pragma freelist_count").scalar())
+        assert free > 0
 
 
 def test_a_file_that_is_tidied_as_it_fills_does_not_grow(tmp_path: Path) -> None:

@@ -22,11 +22,13 @@ from sqlalchemy import (
     case,
     delete,
     func,
+    or_,
     select,
     update,
 )
 
 from .elasticjob import Trace
+from .ledger import Disposition
 from .store import Again, Store, insert_new
 from .tables import ATTEMPT_LOG, AUDIT, LEDGER, RETENTION, ROLLUP
 
@@ -56,7 +58,7 @@ class Retention:
 def tidy(store: Store, keep: Retention, now: datetime) -> int:
     """Delete what is not to be kept; how many rows of the ledger that were."""
     cut = _cut(store, keep, now)
-    gone = _tidy_ledger(store, cut)
+    gone = _tidy_ledger(store, cut, now - keep.age)
     _delete_before(store, ATTEMPT_LOG, ATTEMPT_LOG.c.due, cut)
     _delete_before(store, AUDIT, AUDIT.c.at, now - keep.audit_age)
     if store.trace:
@@ -66,7 +68,7 @@ def tidy(store: Store, keep: Retention, now: datetime) -> int:
     return gone
 
 
-def _tidy_ledger(store: Store, cut: datetime) -> int:
+def _tidy_ledger(store: Store, cut: datetime, oldest: datetime) -> int:
     newest = store.reading(lambda connection: connection.scalar(select(func.max(LEDGER.c.due))))
     if newest is None:
         return 0
@@ -74,7 +76,7 @@ def _tidy_ledger(store: Store, cut: datetime) -> int:
     cut = min(cut, newest + _TICK)
     store.writing(partial(_note, cut=cut))
     gone = 0
-    while portion := store.writing(partial(_roll_up, cut=cut)):
+    while portion := store.writing(partial(_roll_up, cut=cut, oldest=min(cut, oldest))):
         gone += portion
     return gone
 
@@ -92,10 +94,12 @@ def _note(connection: Connection, cut: datetime) -> None:
     connection.execute(update(RETENTION).where(RETENTION.c.kept_from < cut), {"kept_from": cut})
 
 
-def _roll_up(connection: Connection, cut: datetime) -> int:
-    """Count some rows that go, and delete them."""
+def _roll_up(connection: Connection, cut: datetime, oldest: datetime) -> int:
+    """Count some rows that go, and delete them. What still runs is not counted as that, unless it is so old
+    that nobody will tell of its end."""
     columns = (LEDGER.c.known_as, LEDGER.c.job, LEDGER.c.day, LEDGER.c.disposition, LEDGER.c.outcome)
-    wanted = select(*columns, LEDGER.c.late_ms, LEDGER.c.ran_ms).where(LEDGER.c.due < cut)
+    over = or_(LEDGER.c.due < oldest, LEDGER.c.disposition != Disposition.RUNNING.value)
+    wanted = select(*columns, LEDGER.c.late_ms, LEDGER.c.ran_ms).where(LEDGER.c.due < cut, over)
     locked = wanted.order_by(LEDGER.c.due, LEDGER.c.known_as).limit(AT_ONCE).with_for_update()
     found = connection.execute(locked).mappings().all()
     if not found:
@@ -176,12 +180,16 @@ def _give_back(store: Store) -> None:
     """Give pages that hold nothing any more back to the file system."""
 
     def portion(connection: Connection) -> bool:
+        before = free(connection)
         # It frees a page for each row it is asked for, and SQLAlchemy does not know that it has any.
         cursor = connection.connection.cursor()
         cursor.execute(f"pragma incremental_vacuum({PAGES})")
         cursor.fetchall()
         cursor.close()
-        return bool(connection.exec_driver_sql("pragma freelist_count").scalar())
+        return 0 < free(connection) < before  # a file that was not made by us may never give any back
+
+    def free(connection: Connection) -> int:
+        return connection.exec_driver_sql("pragma freelist_count").scalar() or 0
 
     while store.writing(portion):
         pass

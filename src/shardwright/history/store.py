@@ -184,11 +184,10 @@ def insert_new(connection: Connection, table: Table) -> Insert:
 
 
 def _write(connection: Connection, told: Sequence[Entry], trace: elasticjob.Trace | None) -> None:
-    first = _kept_from(connection)
-    told = [entry for entry in told if first is None or entry.due >= first]
+    stored, first = _stored(connection, told), _kept_from(connection)
+    told = [entry for entry in told if first is None or entry.due >= first or entry.key in stored]
     if not told:
         return
-    stored = _stored(connection, told)
     # Looked for first: an insert that finds its row there already locks more in MySQL than that row.
     if new := [entry for entry in told if entry.key not in stored]:
         connection.execute(insert_new(connection, LEDGER), [rows.of(entry) for entry in new])
