@@ -65,7 +65,7 @@ class Replica:
         clock = self._cluster.clock
         clock.at(clock.boot() + self._lasting, lambda: self._end(shard, end, ended))
 
-    def call(self, act: Callable[[], object], ended: Ended) -> None:
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> None:
         ended(do_it(act))
 
     def forget(self, job: str) -> None:

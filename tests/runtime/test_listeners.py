@@ -1,11 +1,16 @@
 """Listeners: in each process around its shards of a fire, and once in the cluster around all of them."""
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from shardwright import Fire, JobError, Listener, Scheduler, Shard
+from shardwright.jobs import JobConfig
+from shardwright.runtime.bodies import Body
+from shardwright.runtime.listeners import Party
+from shardwright.runtime.tries import Ended, do_it
 from shardwright.testing import Cluster
 from tests.runtime.test_runs import last
 
@@ -205,6 +210,38 @@ def test_a_run_that_is_called_off_while_it_is_listened_to_never_begins() -> None
     assert pages == ["before 0", "after 0"]
     assert replica.runs == []
     assert last(cluster) == "cut short"
+
+
+class Later:
+    """Workers who do what they are asked to when they are told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[Callable[[], None]] = []
+
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> None:
+        self.asked.append(lambda: ended(do_it(act)))
+
+    def free(self, config: JobConfig) -> int:
+        return 1
+
+    def run(self, config: JobConfig, shard: Shard, body: Body, ended: Ended) -> None: ...
+
+    def forget(self, job: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_after_is_not_called_beside_before() -> None:
+    """All shards were called off while somebody listened."""
+    pages: list[str] = []
+    workers, config = Later(), JobConfig.of({"name": "job"})
+    party = Party([Diary(pages)], config, None, workers, lambda note: note(), lambda error: None)
+    party.join(0, lambda error: pages.append("called off"))
+    assert party.leave()
+    assert len(workers.asked) == 1
+    workers.asked.pop()()
+    workers.asked.pop()()
+    assert pages == ["before 0", "called off", "after 0"]
 
 
 def test_where_all_is_called_off_before_anybody_heard_nobody_does() -> None:

@@ -60,6 +60,21 @@ def test_a_shard_that_failed_is_tried_again_in_the_same_fire_under_the_same_toke
     assert last(body.cluster) == "ok"
 
 
+def test_a_shard_that_failed_while_the_registry_was_out_of_reach_is_tried_again_in_its_session() -> None:
+    """What cut us off for a second may be what it failed for."""
+    body = Flaky(1)
+
+    def cut_off(shard: Shard) -> None:
+        if not body.tried:
+            body.cluster.partition(replica, seconds=1.0)
+        body(shard)
+
+    replica = body.cluster.start(service(cut_off, retries=1, retry_delay="4s"))
+    body.cluster.advance(seconds=40)
+    assert [attempt for attempt, _ in facts(replica)] == [1, 2]
+    assert last(body.cluster) == "ok"
+
+
 def test_pauses_double_up_to_the_longest_and_never_fall_below_half_of_that() -> None:
     body = Flaky(5)
     body.cluster.start(service(body, retries=5, retry_delay="1s", retry_delay_max="4s"))

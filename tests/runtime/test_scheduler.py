@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import os
+import queue
 import signal
 import sys
 import threading
@@ -202,6 +203,63 @@ def test_an_order_to_stop_stops_that_job_until_it_is_resumed(url: str) -> None:
         assert len(seen.shards) == count
         scheduler.resume("one")
         seen.wait(lambda shards: len(shards) > count)
+
+
+def order_to_stop(url: str, job: str) -> None:
+    with connect(url) as operator:
+        root = f"{operator.namespace}/{job}/instances"
+        (who,) = operator.wait(operator.names([root], fresh=True))[root] or ()
+        operator.wait(operator.commit(Delete(f"{root}/{who}")))
+
+
+class Slow:
+    """A job that does not hear that it is to stop, until it is let go."""
+
+    def __init__(self) -> None:
+        self.began: queue.SimpleQueue[Shard] = queue.SimpleQueue()
+        self.told, self.go = threading.Event(), threading.Event()
+
+    def __call__(self, shard: Shard) -> None:
+        with shard.on_cancel(self.told.set):
+            self.began.put(shard)
+            assert self.go.wait(PATIENCE)
+
+
+def test_a_job_that_goes_on_is_not_resumed_and_goes_on(url: str) -> None:
+    seen, scheduler = Seen(), Scheduler(url)
+    scheduler.add(seen, "one", cron=EVERY_SECOND)
+    with scheduler:
+        count = len(seen.wait(lambda shards: len(shards) >= 1))
+        scheduler.resume("one")
+        scheduler.resume("one")
+        seen.wait(lambda shards: len(shards) >= count + 2)
+
+
+def test_a_job_is_resumed_when_what_it_was_to_stop_has_ended(url: str) -> None:
+    slow, scheduler = Slow(), Scheduler(url)
+    scheduler.add(slow, "one", cron=EVERY_SECOND)
+    with scheduler:
+        slow.began.get(timeout=PATIENCE)
+        order_to_stop(url, "one")
+        assert slow.told.wait(PATIENCE)
+        scheduler.resume("one")
+        scheduler.resume("one")
+        assert slow.began.empty()
+        slow.go.set()
+        slow.began.get(timeout=PATIENCE)
+
+
+def test_a_job_that_is_added_again_while_it_is_left_begins_when_that_is_over(url: str) -> None:
+    slow, seen, scheduler = Slow(), Seen(), Scheduler(url)
+    scheduler.add(slow, "one")
+    with scheduler:
+        scheduler.trigger("one")
+        slow.began.get(timeout=PATIENCE)
+        with pytest.raises(TimeoutError):
+            scheduler.remove("one", grace=0.01)
+        scheduler.add(seen, "one", cron=EVERY_SECOND, overwrite=True)
+        slow.go.set()
+        seen.wait(lambda shards: len(shards) >= 2)
 
 
 def test_mistakes_are_told_in_words() -> None:

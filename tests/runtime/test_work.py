@@ -82,6 +82,16 @@ def test_runs_one_after_the_other_share_a_thread_and_no_run_waits_for_another_wh
     workshop.close()
 
 
+def test_what_is_called_for_a_job_with_a_pool_does_not_wait_for_the_threads_that_others_share() -> None:
+    bench, workshop, called = Bench(), Workshop(1), queue.SimpleQueue[str]()
+    bench.run(workshop, config(name="other"), 0)
+    bench.who_began(1)
+    workshop.call(config(pool="2"), lambda: called.put(threading.current_thread().name), bench.ends.put)
+    assert called.get(timeout=PATIENCE) == "shardwright-job_0"
+    bench.go.set()
+    workshop.close()
+
+
 def test_a_job_with_a_single_thread_runs_its_shards_one_after_the_other(workshop: Workshop) -> None:
     bench, one = Bench(), config(pool="SINGLE_THREAD")
     bench.run(workshop, one, 0, 1, 2)

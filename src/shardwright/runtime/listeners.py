@@ -185,8 +185,8 @@ class Party:
         self._left -= 1
         if self._left:
             return False
-        if self._begun and overriding(self._listeners, "after"):
-            self._call("after", self._listeners[::-1], self._heard)
+        if self._begun and self._waiting is None:
+            self._close()
         return True
 
     def _open(self) -> None:
@@ -202,8 +202,14 @@ class Party:
         self._heard(error)
         self._vital = error if isinstance(error, Failing) and error.vital else None
         waiting, self._waiting = self._waiting or [], None
+        if not self._left:
+            self._close()  # all were called off meanwhile
         for begin in waiting:
             begin(self._vital)
+
+    def _close(self) -> None:
+        if overriding(self._listeners, "after"):
+            self._call("after", self._listeners[::-1], self._heard)
 
     def _heard(self, error: BaseException | None) -> None:
         if error is not None:
@@ -217,4 +223,4 @@ class Party:
         def ended(end: End) -> None:
             self._post(lambda: then(end.error))
 
-        self._workers.call(lambda: call_all(listeners, name, fire), ended)
+        self._workers.call(self._config, lambda: call_all(listeners, name, fire), ended)

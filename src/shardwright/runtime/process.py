@@ -5,6 +5,7 @@ Everything here happens in the reactor's thread, except what says otherwise.
 
 import logging
 from collections.abc import Callable, Sequence
+from concurrent import futures
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from functools import partial
@@ -39,6 +40,9 @@ log = logging.getLogger("shardwright")
 #: For how many seconds the reactor may take to come to what it is asked.
 PATIENCE = 30.0
 
+#: For how many seconds we wait for a job to be left that may have nothing more to do.
+MOMENT = 2.0
+
 #: For how many seconds a fire may be late before somebody says that it was missed.
 MISSED_AFTER = 300.0
 
@@ -71,6 +75,10 @@ class Process(Hub):
         self._missed_after = missed_after
         self._workers = workers
         self._members: dict[str, Member] = {}
+        self._leaving: dict[str, list[Future[None]]] = {}
+        """Who waits until we have left a job."""
+        self._next: dict[str, Job] = {}
+        """The job that we are to be in when we have left one of that name."""
         self._declared: dict[str, JobConfig] = {}
         self._running: dict[Key, Running] = {}
         self._parties: dict[tuple[str, str], Party] = {}
@@ -83,13 +91,20 @@ class Process(Hub):
             asked.result(PATIENCE)
 
     def again(self, job: Job) -> None:
-        """Be in a job anew, whatever became of it here."""
+        """Be in a job anew that we were ordered to stop, or refused, once what still runs of it here has
+        ended. One that goes on is left alone."""
+        gone: Future[None] = Future()
 
         def anew() -> None:
-            self.reactor.remove(job.name)
+            member = self._members.get(job.name)
+            if member is not None and not member.left and not member.local.stopped:
+                gone.set_result(None)
+                return
+            self._leave(job.name, gone)
             self.be_in(job)
 
         self.reactor.ask(anew).result(PATIENCE)
+        futures.wait([gone], MOMENT)  # where nothing runs that is all it takes
 
     def leave(self, name: str) -> "Future[None]":
         """Leave a job in order; the future is done when we have."""
@@ -164,6 +179,12 @@ class Process(Hub):
         return tree.children("instances") if tree.synced else (self._members[name].me,)
 
     def be_in(self, job: Job) -> None:
+        """Take part in a job; where we are about to leave one of that name, when we have."""
+        if job.name in self._members:
+            self._next[job.name] = job
+            log.info("%s: it begins here when what still runs of it has ended", job.name)
+            return
+
         def make(wake: Callable[[], None], commit: Callable[..., Future[Outcome]]) -> Member:
             return Member(
                 self.registry,
@@ -192,23 +213,28 @@ class Process(Hub):
             self.reactor.post(lambda: member.kept(item, made, after, number))
 
     def _leave(self, name: str, gone: "Future[None]") -> None:
+        self._next.pop(name, None)
         member = self._members.get(name)
         if member is None:
             gone.set_result(None)
             return
-
-        def left() -> None:
-            self.reactor.remove(name)
-            self._members.pop(name, None)
-            self._workers.forget(name)
-            if not gone.done():
-                gone.set_result(None)
-
-        member.on_left = left
+        self._leaving.setdefault(name, []).append(gone)
+        member.on_left = partial(self._left, name)
         if member.left:
-            left()
+            self._left(name)
         else:
             member.drain()
+
+    def _left(self, name: str) -> None:
+        """We are not in a job any more; whoever takes its place may come."""
+        self.reactor.remove(name)
+        del self._members[name]
+        self._workers.forget(name)
+        for gone in self._leaving.pop(name):
+            if not gone.done():
+                gone.set_result(None)
+        if (after := self._next.pop(name, None)) is not None:
+            self.be_in(after)
 
     def _trigger(self, name: str, parameter: str) -> "Future[Outcome]":
         root = f"{self.registry.namespace}/{name}"
@@ -226,7 +252,10 @@ class Process(Hub):
     def _work(self, job: Job, claim: Claim, token: int) -> None:
         """Begin a run, at its time if we have claimed it early."""
         member, key = self._members[job.name], (job.name, claim.item, claim.attempt)
-        shard = partial(self._shard, member, claim, token)
+        # All tries stand on the session of the claim, which goes on while the registry is out of reach.
+        session = self.registry.session()
+        lease = session.lease_left if session is not None else lambda: 0.0
+        shard = partial(self._shard, member, claim, token, lease)
         told, retried = partial(self._end, key, member), partial(self._retried, key)
         config = member.settings
         about = self._about[key] = self._facts(job.name, member, claim)
@@ -289,14 +318,18 @@ class Process(Hub):
             member.called(round_, fire, DONE if end.error is None else HOOK_FAILED)
 
         self._workers.call(
-            lambda: listeners.call_all(ordered, name, told), lambda end: self.reactor.post(lambda: over(end))
+            config,
+            lambda: listeners.call_all(ordered, name, told),
+            lambda end: self.reactor.post(lambda: over(end)),
         )
 
     def _report(self, config: JobConfig, error: BaseException) -> None:
         self._tell(config, Kind.HOOK_FAILED, str(error), error=error)
 
-    def _shard(self, member: Member, claim: Claim, token: int, retries: int) -> Shard:
-        config, session = member.settings, self.registry.session()
+    def _shard(
+        self, member: Member, claim: Claim, token: int, lease: Callable[[], float], retries: int
+    ) -> Shard:
+        config = member.settings
         return Shard(
             item=claim.item,
             total=config.shards,
@@ -311,7 +344,7 @@ class Process(Hub):
             task_id=f"{config.name}@-@{claim.item}@-@READY@-@{member.me}",
             _hide=Settings(trusted(config, self._declared.get(config.name)).props, self.registry.clock).hide,
             _to_move=lambda: member.to_move(claim.item),
-            _lease=session.lease_left if session is not None else lambda: 0.0,
+            _lease=lease,
             _save=lambda text: self.reactor.post(lambda: member.save(claim.item, claim.attempt, text)),
         )
 

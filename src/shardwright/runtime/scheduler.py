@@ -389,7 +389,8 @@ class Scheduler:
         return self._wait(self._wait(self._running(name).is_leader(name), wait, doing), wait, doing)
 
     def resume(self, name: str) -> None:
-        """Go on with a job that somebody ordered this process to stop."""
+        """Go on with a job that somebody ordered this process to stop, as soon as what still runs of it here
+        has ended."""
         self._running(name).again(self._jobs[name])
 
     # -- inside -------------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ class Workers(Protocol):
     def run(self, config: JobConfig, shard: Shard, body: Body, ended: Ended) -> None:
         """Run a shard when there is room, and tell how it came out; returns at once."""
 
-    def call(self, act: Callable[[], object], ended: Ended) -> None:
-        """Do something that is no run, and tell how it came out; returns at once."""
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> None:
+        """Do something for a job that is no run, and tell how it came out; returns at once."""
 
     def forget(self, job: str) -> None:
         """A job is no longer here: what is kept for it alone may go."""
@@ -90,8 +90,8 @@ class Workshop:
         limit.most, limit.place = config.concurrency, place
         limit.run(shard, body, ended)
 
-    def call(self, act: Callable[[], object], ended: Ended) -> None:
-        self._shared.call(act, ended)
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> None:
+        self._pool(config).call(act, ended)
 
     def forget(self, job: str) -> None:
         self._limits.pop(job, None)
