@@ -228,6 +228,13 @@ def test_a_busy_member_takes_only_when_nobody_is_idle_and_it_has_room() -> None:
     assert not takes({"sharding/1/running": B}, slots=0)
 
 
+def test_who_has_no_thread_to_spare_looks_again_for_what_is_up() -> None:
+    """Other jobs have them all, and when one is free nothing changes in this one."""
+    nodes = {**ALONE, **owned(A, A), "leader/failover/items/1": ""}
+    assert steps(nodes, slots=0, boot=2000.0) == [Look(2001.0, "is there room for what is up?")]
+    assert steps({**ALONE, **owned(A, A)}, slots=0, boot=2000.0) == []
+
+
 def test_one_that_drains_or_is_disabled_takes_nothing_and_leaves_the_line() -> None:
     nodes = {**ALONE, **owned(A, A), "leader/failover/items/1": "", PLACE: ""}
     assert steps(nodes, draining=True) == [do(Delete(PLACE))]

@@ -23,6 +23,9 @@ LATCH = "leader/failover/latch"
 
 DIED = "its runner died"
 
+#: How often to see whether there is room for what is up, in seconds.
+LOOK_FOR_ROOM = 1.0
+
 
 def waiting_node(item: int) -> str:
     return f"{WAITING}/{item}"
@@ -63,6 +66,7 @@ def decide(view: View) -> Iterator[Step | Look]:
     up = rescuing(view)
     if not up:
         yield from latch.withdraw(view, LATCH)
+        yield from look_for_room(view)
     elif taken_up_since(view, up[0]):
         yield do(claim.unmoved(view, up[0]), Delete(waiting_node(up[0])))
     elif group.is_limited(view) and not group.out_of_turn(view):
@@ -76,6 +80,12 @@ def rescuing(view: View) -> list[int]:
     """The shard that we would take over next, if there is one and we may."""
     up = waiting(view)
     return up[:1] if up and wanted(view) and may_take(view) else []
+
+
+def look_for_room(view: View) -> Iterator[Look]:
+    """Other jobs have all the threads here, and nobody tells us when one is free: so look now and then."""
+    if view.local.slots < 1 and wanted(view) and waiting(view):
+        yield Look(view.boot + LOOK_FOR_ROOM, "is there room for what is up?")
 
 
 def stand_in_line(view: View, item: int) -> Iterator[Step | Look]:
