@@ -168,7 +168,7 @@ def test_a_file_that_gives_no_room_back_is_tidied_all_the_same(tmp_path: Path) -
         store.write([a_run(item, at=after(60 * minute)) for minute in range(20) for item in range(50)])
         assert tidy(store, WEEK, NOW) == 1000
         free = store.reading(lambda connection: connection.exec_driver_sql("pragma freelist_count").scalar())
-        assert free > 0
+        assert (free or 0) > 0
 
 
 def test_a_file_that_is_tidied_as_it_fills_does_not_grow(tmp_path: Path) -> None:
