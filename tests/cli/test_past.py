@@ -1,13 +1,17 @@
 """Fires of the past, run once more and after all, by command."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from tests.stories.telling import A, B, Story
+from shardwright import Scheduler, Shard
+from tests.stories.telling import ONCE_A_YEAR, A, B, Story
 
 from . import schemas
-from .calling import Calling
+from .calling import Calling, shardwright
 
 #: Two fires of the job one after the other, by its schedule, long ago.
 BEFORE, LAST = datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC)
@@ -38,6 +42,67 @@ def test_who_does_not_wait_to_the_end_is_told_how_many_runs_are_not_over(calls: 
     stretch = ["--from", BEFORE.isoformat(), "--to", LAST.isoformat()]
     said = calls.refused("backfill", "reindex", *stretch, "--yes", "--wait", "0.1")
     assert "4 runs of 'reindex' are not over after 0.1 s, and go on without you" in said
+
+
+STRETCH = ["--from", BEFORE.isoformat(), "--to", (LAST + timedelta(seconds=1)).isoformat()]
+
+
+@contextmanager
+def a_job(story: Story, body: Callable[[Shard], None], **settings: Any) -> Iterator[Calling]:
+    """Whoever calls, with a job of two shards that one process has."""
+    with Scheduler(story.url, address=A, **settings) as scheduler:
+        scheduler.add(body, "job", shards=2, cron=ONCE_A_YEAR, time_zone="UTC")
+        story.until(lambda: story.owners(2) == [A, A])
+        yield Calling(story.url)
+
+
+def test_who_waits_to_the_end_is_told_how_many_runs_did_not_come_out_well(story: Story) -> None:
+    faults = [1, 1]
+
+    def body(shard: Shard) -> None:
+        if shard.item in faults:
+            faults.remove(shard.item)
+            raise ValueError("no such customer")
+
+    with a_job(story, body) as calls:
+        backfill = ("backfill", "job", *STRETCH, "--yes", "--wait", "20")
+        said = calls.refused(*backfill)
+        assert "2 of 4 runs of 'job' did not come out well; see shardwright history job" in said
+        calls(*backfill)  # once more, and all is well
+        faults.append(0)
+        assert "1 of 4 runs of 'job' did not come out well; see" in calls.refused(*backfill)
+
+
+def test_of_more_runs_than_a_cursor_can_tell_of_the_history_tells(story: Story) -> None:
+    years = ["--from", "1991-01-01T00:00:00Z", "--to", "2025-01-01T00:00:01Z"]
+
+    def body(shard: Shard) -> None:
+        if shard.fire_time is not None and shard.fire_time.year < 2000:
+            raise ValueError("no such customer")
+
+    with a_job(story, body) as calls:
+        said = calls.refused("backfill", "job", *years, "--yes", "--wait", "30", "--shard", "0")
+    assert "9 of 35 runs of 'job' did not come out well; see" in said
+
+
+def test_without_a_history_the_last_runs_are_known_and_of_the_others_it_is_said_that_they_are_not(
+    story: Story,
+) -> None:
+    faults = [0]
+
+    def body(shard: Shard) -> None:
+        if shard.item in faults:
+            raise ValueError("no such customer")
+
+    with a_job(story, body, history=False):
+        backfill = ("--registry", story.url, "backfill", "job", *STRETCH, "--yes", "--wait", "20")
+        answer = shardwright(*backfill)
+        assert answer.code == 1
+        assert "1 of 4 runs of 'job' did not come out well; how 2 of 4 runs of 'job' came out" in answer.err
+        faults.clear()
+        answer = shardwright(*backfill)
+        assert answer.code == 0
+        assert "Note: how 2 of 4 runs of 'job' came out is not known: no history tells of them" in answer.err
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
+from shardwright import Scheduler
 from shardwright.errors import MissingExtra
 from shardwright.history import ledger, open_store
 from shardwright.history.ledger import Entry
@@ -50,14 +51,28 @@ def open_at_once(address: str) -> None:
 
 def open_without(module: str, address: str) -> None:
     """Open a history where a package is not installed."""
-    for known in [name for name in sys.modules if name.partition(".")[0] == module]:
-        del sys.modules[known]
-    sys.modules.pop("shardwright.history.store", None)
-    sys.modules[module] = None  # type: ignore[assignment]
+    do_without(module)
     try:
         open_store(address)
     except MissingExtra as error:
         print("MissingExtra:", error)
+
+
+def start_without(module: str, registry: str, address: str) -> None:
+    """Start a scheduler with a history where a package is not installed."""
+    do_without(module)
+    try:
+        Scheduler(registry, history=address).start()
+    except MissingExtra as error:
+        print("MissingExtra:", error)
+
+
+def do_without(module: str) -> None:
+    """As if a package were not installed."""
+    ours = [f"shardwright.history.{name}" for name in ("store", "engine", "recorder")]
+    for known in [name for name in sys.modules if name.partition(".")[0] == module or name in ours]:
+        del sys.modules[known]
+    sys.modules[module] = None  # type: ignore[assignment]
 
 
 def record_on_a_full_disk(file: str) -> None:

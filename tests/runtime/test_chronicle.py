@@ -15,10 +15,13 @@ from shardwright.clock import SystemClock
 from shardwright.coordination import account, due
 from shardwright.coordination.account import Passed, Ran
 from shardwright.history import events, queries
+from shardwright.history.engine import HistoryError
 from shardwright.history.ledger import Disposition, Entry
 from shardwright.history.metrics import Metrics
 from shardwright.history.store import Store
 from shardwright.runtime.chronicle import VARIABLE, Chronicle, place_of
+from tests.faults.processes import Child
+from tests.history import children
 from tests.recipes.heard import Heard
 
 SECONDLY: dict[str, Any] = {"cron": "* * * * * ?", "time_zone": "UTC"}
@@ -92,6 +95,50 @@ def test_a_history_that_is_not_there_stops_nobody_and_its_cursors_keep_what_it_l
     seconds = [round(entry.due.timestamp()) for entry in found]
     assert seconds == list(range(seconds[0], seconds[-1] + 1))
     assert len({attempt.by for entry in found for attempt in entry.attempts}) == 2
+
+
+@pytest.mark.parametrize(
+    ("address", "complaint"),
+    [
+        ("postgres://me:hunter2@host/db", "and not in postgres: begin its address with one of these"),
+        ("postgresq1://me:hunter2@host/db", "and not in postgresq1"),
+        ("me:hunter2@host/db", "the history's address cannot be read"),
+        ("sqlite://", "a history is kept in a file"),
+        ("mysql://me:hunter2@host/db?ssl-mode=REQUIRED", "the driver knows no option 'ssl-mode'"),
+    ],
+)
+def test_a_history_that_can_never_be_is_refused_at_the_start_before_anything_is_connected(
+    folder: Path, address: str, complaint: str
+) -> None:
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", history=address)
+    with pytest.raises(HistoryError, match=complaint) as raised:
+        scheduler.start()
+    assert "hunter2" not in str(raised.value)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "address", "extra"),
+    [
+        ("sqlalchemy", "sqlite:////tmp/never.db", "trace"),
+        ("psycopg", "postgresql://me:hunter2@host/db", "postgres"),
+        ("pymysql", "mysql://me:hunter2@host/db", "mysql"),
+    ],
+)
+def test_a_scheduler_without_what_its_history_needs_says_at_the_start_what_to_install(
+    folder: Path, module: str, address: str, extra: str
+) -> None:
+    with Child(children.start_without, module, f"sqlite://{folder / 'jobs.db'}", address) as child:
+        said = child.expect("MissingExtra", 60)
+    assert f"pip install 'shardwright[{extra}]'" in said
+    assert "hunter2" not in said
+    assert list(folder.iterdir()) == []
+
+
+def test_a_history_whose_folder_is_not_there_yet_stops_nobody(folder: Path) -> None:
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", history=folder / "later" / "history.db")
+    scheduler.add(lambda: None, "tick", **SECONDLY)
+    assert run(scheduler, 1)
 
 
 def test_fires_that_no_cursor_had_room_for_are_in_the_history_as_unknown_unless_it_knows_better(

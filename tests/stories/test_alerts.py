@@ -18,7 +18,7 @@ from tests.faults.processes import Child
 from tests.recipes.heard import Heard, listening, says
 
 from . import workers
-from .telling import EVERY_SECOND, A, B, Story
+from .telling import EVERY_SECOND, A, B, C, Story
 from .watching import Ends, Held
 
 SECRET = "SEC+/= 密钥"
@@ -243,6 +243,22 @@ def test_whoever_runs_the_shard_of_one_that_was_killed_tells_so(story: Story, sh
         told = posted.json()
     assert [ran.who for ran in story.ran] == [B]
     assert (told["kind"], told["job"], told["item"]) == ("failover", "job", 0)
+
+
+def test_where_nobody_runs_it_again_one_that_lives_tells_that_it_is_lost(story: Story, short: str) -> None:
+    with Web() as web, Child(workers.hold, short, A, web.url, False) as victim:
+        victim.expect("runs")
+        for address in (B, C):
+            story.start(address, cron=None, **workers.alerting(web.url, failover=False))
+        story.until(lambda: len(story.tree().children("instances")) == 3)
+        victim.kill()
+        web.posted.until(lambda all_: len(all_) == 1)
+        story.ask_for_a_run(1)
+        (posted,) = web.posted.all
+        told = posted.json()
+    assert len(story.ran) == 1
+    assert (told["kind"], told["job"], told["item"]) == ("lost", "job", 0)
+    assert told["subject"].endswith("its runner died, and the job does not want it to be run again")
 
 
 def test_one_that_was_given_up_in_mid_run_tells_so_when_it_comes_to(story: Story, short: str) -> None:

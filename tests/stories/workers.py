@@ -89,12 +89,12 @@ def leak(shard: Shard) -> None:
 # -- members -------------------------------------------------------------------------------------------
 
 
-def alerting(hook: str) -> dict[str, Any]:
-    """A job's settings: its shard goes on elsewhere, and somebody hears of it."""
-    return {"failover": True, "error_handler": "WEBHOOK", "props": {"webhook.url": hook}}
+def alerting(hook: str, *, failover: bool = True) -> dict[str, Any]:
+    """A job's settings: its shard goes on elsewhere if it is to, and somebody hears of it."""
+    return {"failover": failover, "error_handler": "WEBHOOK", "props": {"webhook.url": hook}}
 
 
-def hold(url: str, address: str, hook: str) -> None:
+def hold(url: str, address: str, hook: str, failover: bool = True) -> None:
     """Be a member of the job, and be in the midst of a run until told to stop."""
 
     def body(shard: Shard) -> None:
@@ -105,7 +105,7 @@ def hold(url: str, address: str, hook: str) -> None:
         shard.raise_if_cancelled()
 
     scheduler = Scheduler(url, address=address)
-    scheduler.add(body, "job", **alerting(hook))
+    scheduler.add(body, "job", **alerting(hook, failover=failover))
     with scheduler:
         scheduler.trigger("job")
         threading.Event().wait()

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     TIMED_OUT = "timed out"
     MISSED = "missed"
     FAILOVER = "failover"
+    LOST = "lost"
     LEASE_LOST = "lease lost"
     NOBODY_ALIVE = "nobody alive"
     HOOK_FAILED = "hook failed"

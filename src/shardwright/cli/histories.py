@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import MissingExtra
+from ..history import EXTRA
 from ..ops import opening
-from ..ops.opening import EXTRA
 from ..runtime.chronicle import VARIABLE, place_of
 from . import places
 from .call import Call, Unanswered

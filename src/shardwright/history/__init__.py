@@ -11,6 +11,8 @@ from ..errors import MissingExtra
 if TYPE_CHECKING:
     from .store import Store
 
+EXTRA = "a history needs an extra: pip install 'shardwright[trace]'"
+
 
 def beside(registry: Path) -> Path:
     """Where the history of a registry in a file is kept, if nobody says otherwise: in the same folder."""
@@ -22,5 +24,15 @@ def open_store(where: str | Path, *, trace: bool | None = None) -> "Store":
     try:
         from .store import Store
     except ImportError as missing:
-        raise MissingExtra("a history needs an extra: pip install 'shardwright[trace]'") from missing
+        raise MissingExtra(EXTRA) from missing
     return Store(where, trace=trace)
+
+
+def check_place(where: str | Path) -> None:
+    """Refuse a place that no history can ever be kept at, and one whose driver is not installed. A database
+    that is down is none of these: nobody is spoken to."""
+    try:
+        from .engine import check
+    except ImportError as missing:
+        raise MissingExtra(EXTRA) from missing
+    check(where)

@@ -59,10 +59,20 @@ class HistoryDown(HistoryError):
 def open_engine(where: str | Path) -> Engine:
     """An engine for the database at an address, or in a file. It has not been spoken to yet, but a file that
     was not there is."""
-    url = URL.create(_DRIVERS["sqlite"], database=str(where)) if isinstance(where, Path) else _url(where)
-    kind = url.get_backend_name()
-    if kind == "sqlite":
+    url = _url(where)
+    if url.get_backend_name() == "sqlite":
         _make_file(url)
+    return _engine(url)
+
+
+def check(where: str | Path) -> None:
+    """Refuse an address, or a file, that no history can ever be kept at, or whose driver is not installed. It
+    speaks to no database and makes no file: one that does not answer now may later."""
+    _engine(_url(where)).dispose()
+
+
+def _engine(url: URL) -> Engine:
+    kind = url.get_backend_name()
     try:
         engine = create_engine(
             url, pool_pre_ping=kind != "sqlite", connect_args=_manners(kind), **_pool(kind)
@@ -99,9 +109,11 @@ def shown(engine: Engine) -> str:
     return f"{url.render_as_string(hide_password=True)}{'?' if options else ''}{'&'.join(options)}"
 
 
-def _url(address: str) -> URL:
+def _url(where: str | Path) -> URL:
+    if isinstance(where, Path):
+        return URL.create(_DRIVERS["sqlite"], database=str(where))
     try:
-        url = make_url(address)
+        url = make_url(where)
     except (ArgumentError, ValueError):  # the latter: its port is no number
         # The address may hold a password: it is not repeated.
         raise HistoryError(
@@ -110,9 +122,14 @@ def _url(address: str) -> URL:
         ) from None
     kind = url.get_backend_name()
     if kind not in _DRIVERS:
-        raise HistoryError(f"a history can be kept in {', '.join(_DRIVERS)}, and not in {kind}")
+        raise HistoryError(
+            f"a history can be kept in {', '.join(_DRIVERS)}, and not in {kind}: "
+            "begin its address with one of these, such as postgresql://"
+        )
     if "@" in (url.host or ""):  # what is after the first one is a part of the password: it is not repeated
         raise HistoryError("the history's address cannot be read: write @ in a password as %40")
+    if kind == "sqlite" and url.database in (None, "", ":memory:"):
+        raise HistoryError("a history is kept in a file: write sqlite:////folder/history.db")
     url = url.set(drivername=_DRIVERS[kind])
     return url.update_query_dict({"charset": "utf8mb4"}) if kind in ("mysql", "mariadb") else url
 
@@ -148,9 +165,7 @@ def _pool(kind: str) -> dict[str, object]:
 
 
 def _make_file(url: URL) -> None:
-    if not url.database or url.database == ":memory:":
-        raise HistoryError("a history is kept in a file: write sqlite:////folder/history.db")
-    file = Path(url.database)
+    file = Path(url.database or "")
     try:
         if file.exists():
             return

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import MissingExtra, RegistryUrlError, ShardwrightError, Unreachable
+from ..history import EXTRA
 from ..registry import Registry, connect
 from ..registry.url import VARIABLE, parse
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 #: One for all, which a logger takes once.
 _NOBODY = logging.NullHandler()
-
-EXTRA = "a history needs an extra: pip install 'shardwright[trace]'"
 
 
 class NoHistory(ShardwrightError):

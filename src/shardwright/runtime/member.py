@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from .. import coordination
 from ..coordination import claim as claims
-from ..coordination import instance, leader, sharding
+from ..coordination import failover, instance, leader, sharding
 from ..coordination.account import Entry
 from ..coordination.step import (
     Adopt,
@@ -44,6 +44,12 @@ log = logging.getLogger(__name__)
 
 #: Where the places of groups are, beside all jobs of a namespace.
 GROUPS = "~shardwright~groups"
+
+#: By what its cursor says in the end: why a fire is lost that did not come to its end, and is not run again.
+NOT_AGAIN = {
+    failover.DIED: f"{failover.DIED}, and the job does not want it to be run again",
+    CUT_SHORT: claims.NOT_AGAIN,
+}
 
 #: How many characters are kept of how a run ended.
 LONGEST_OUTCOME = 1000
@@ -93,7 +99,8 @@ class Member(Turns):
     `finished` must be called when the run is over. `cancel` is called for a run that is no longer ours: its
     claim went with our session, or we were ordered to stop; `supersede` for one that the next fire has come
     to, where the job wants that to end it. `call` is called to call a hook for a fire, and
-    `called` must be when that is over.
+    `called` must be when that is over. `lost` is called with a shard, its fire and a sentence when we have
+    written of a run that it did not come to its end and is not run again.
 
     `witness` is told what happens besides.
 
@@ -112,6 +119,7 @@ class Member(Turns):
         cancel: Callable[[int, str], None] = lambda item, attempt: None,
         supersede: Callable[[int, str], None] = lambda item, attempt: None,
         call: Callable[[str, str], None] = lambda round, fire: None,
+        lost: Callable[[int, str, str], None] = lambda item, fire, why: None,
         hooks: Hooks | None = None,
         witness: Witness | None = None,
         kind: str = "",
@@ -140,6 +148,7 @@ class Member(Turns):
         """Called when we have left, or were refused."""
         self._identity, self._work, self._cancel, self._decide = identity, work, cancel, decide
         self._call, self._kind, self._slots, self._supersede = call, kind, slots, supersede
+        self._lost = lost
         self._schedule = config.timetable()
         self._cursors: dict[int, Node | None] = {}
         self._learned: dict[int, float] = {}
@@ -297,9 +306,15 @@ class Member(Turns):
             elif isinstance(write, Put) and write.version is not None:
                 known = self._cursors.get(item)
                 made = known.made if known is not None else 0
+                if known is not None:
+                    self._tell_if_lost(item, claims.read(known.data), claims.read(write.data))
                 self._know(item, Node(write.data, write.version + 1, "", made, number), ours=True)
         if moved := sum(_gives_away(write, self._root, self.me) for write in writes):
             self._witness.moved(moved)
+
+    def _tell_if_lost(self, item: int, before: claims.Cursor, now: claims.Cursor) -> None:
+        if before.run is not None and now.run is None and now.last in NOT_AGAIN:
+            self._lost(item, before.run.fire, NOT_AGAIN[now.last])
 
     def _know(self, item: int, node: Node | None, *, ours: bool = False) -> None:
         self._cursors[item] = node

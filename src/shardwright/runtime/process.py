@@ -193,6 +193,7 @@ class Process(Hub):
                 work=lambda claim, token: self._work(job, claim, token),
                 cancel=lambda item, attempt: self._cancel((job.name, item, attempt)),
                 call=lambda round_, fire: self._call(job, round_, fire),
+                lost=lambda item, fire, why: self._lost(job, item, fire, why),
                 hooks=listeners.hooks(job.listeners),
                 witness=JobWitness(self._chronicle, job.name, partial(self._kept, job.name)),
                 supersede=lambda item, attempt: self._supersede((job.name, item, attempt)),
@@ -205,6 +206,10 @@ class Process(Hub):
         self._declared[job.name] = job.config
         self._members[job.name] = self.reactor.add(job.name, make)
         log.info("%s: %s", job.name, said(job.config, self.registry.now()))
+
+    def _lost(self, job: Job, item: int, fire: str, why: str) -> None:
+        alert = Alert(Kind.LOST, job.name, why, item, fire_time(fire))
+        self._pass_on(self._settings(job), alert)
 
     def _kept(self, name: str, item: int, made: int, after: int, number: int) -> None:
         """The history has what became of a shard's fires; told by another thread."""

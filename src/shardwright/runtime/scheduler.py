@@ -33,6 +33,7 @@ from ..alerts import Desk
 from ..errors import JobError
 from ..executors.inside import is_child
 from ..executors.process import Isolated
+from ..history import check_place
 from ..history.events import Consumer
 from ..jobs import JobConfig
 from ..registry import Landed
@@ -79,7 +80,8 @@ class Scheduler:
 
     `history` is where what becomes of fires is kept: a database's address, or a file. Without one the
     environment's `SHARDWRIGHT_HISTORY` is asked, and then it is a file beside a registry that is one, and
-    nowhere otherwise; False keeps none.
+    nowhere otherwise; False keeps none. An address that cannot be, or whose driver is not installed, is
+    refused at the start; a database that is down stops nobody.
     """
 
     def __init__(
@@ -413,6 +415,8 @@ class Scheduler:
         return job is not None and isinstance(job.make, _Function) and job.make.is_coroutine
 
     def _begin(self, failed: Callable[[Exception], None]) -> Process:
+        if self._history is not None:
+            check_place(self._history)
         registry = registries.connect(self._url)
         if self._line is not None:
             registry.confide(self._line.session)

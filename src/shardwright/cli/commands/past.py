@@ -1,18 +1,23 @@
 """`shardwright rerun` and `shardwright backfill`: fires of the past, once more or after all."""
 
 import time
+from collections.abc import Sequence
+from datetime import datetime
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
-from ...errors import OperationError
+from ...errors import OperationError, ShardwrightError
 from ...history import ledger
-from ...ops import looking, past
+from ...ops import looking, past, upshot
+from ...ops.looking import Sight
+from ...outcomes import OK
 from ...registry import Registry
+from .. import histories
 from ..auditing import operator
 from ..blocks import Words
-from ..call import About, Changing, call, examples
+from ..call import About, Call, Changing, call, examples
 from ..completion import job_names
 from ..doing import show_done
 from ..moments import moment
@@ -20,6 +25,9 @@ from ..seconds import Seconds
 
 #: How often to see how far a backfill is, in seconds.
 GLANCE = 0.5
+
+#: For how many seconds the history may take to have what is over.
+LAG = 5.0
 
 
 @click.command(
@@ -63,7 +71,13 @@ def rerun_command(context: click.Context, name: str, at: str, shards: tuple[int,
     "--shard", "shards", multiple=True, type=click.IntRange(min=0), help="Only this one; may be given again."
 )
 @click.option("--dry-run", is_flag=True, help="Only tell which fires these are.")
-@click.option("--wait", type=Seconds(), metavar="SECONDS", help="Wait until all of them have run.")
+@click.option(
+    "--wait",
+    type=Seconds(),
+    metavar="SECONDS",
+    help="Wait until all of them have run; where one did not come out well the exit code is 1. Without a "
+    "history only how the last run of each shard came out can be known.",
+)
 @click.pass_context
 def backfill_command(
     context: click.Context,
@@ -84,7 +98,8 @@ def backfill_command(
         sight = looking.at(registry, name)
         fires = past.fires(sight, first, last, some)
         times = [fire.isoformat() for fire in fires]
-        runs = len(fires) * len(some if some is not None else sight.items)
+        items = some if some is not None else sight.items
+        runs = len(fires) * len(items)
         if dry_run:
             document = {"job": name, "fires": times, "runs": runs}
             call(context).show(
@@ -97,6 +112,7 @@ def backfill_command(
         done = operator(call(context), registry).backfill(name, first, last, shards=some)
         if wait is not None:
             _wait(registry, name, wait)
+            _judge(call(context), registry, sight, fires, items)
     show_done(context, done)
 
 
@@ -117,3 +133,36 @@ def _wait(registry: Registry, name: str, seconds: float) -> None:
             progress.update(
                 bar, completed=max(0.0, (progress.tasks[0].total or 0) - left.waiting - left.running)
             )
+
+
+def _judge(
+    asked: Call, registry: Registry, before: Sight, fires: Sequence[datetime], items: Sequence[int]
+) -> None:
+    """Fail where runs that are over did not come out well; say so where that cannot be known."""
+    known = _outcomes(asked, registry, before, fires, items)
+    name, runs = before.name, len(fires) * len(items)
+    bad, unknown = sum(outcome != OK for outcome in known.values()), runs - len(known)
+    unsure = f"how {unknown} of {runs} runs of {name!r} came out is not known" if unknown else ""
+    if bad:
+        also = f"; {unsure}" if unsure else ""
+        raise OperationError(
+            f"{bad} of {runs} runs of {name!r} did not come out well{also}; see shardwright history {name}"
+        )
+    if unsure:
+        click.echo(f"Note: {unsure}: no history tells of them", err=True)
+
+
+def _outcomes(
+    asked: Call, registry: Registry, before: Sight, fires: Sequence[datetime], items: Sequence[int]
+) -> dict[upshot.Run, str]:
+    end = time.monotonic() + LAG
+    while True:
+        now = looking.at(registry, before.name)
+        try:
+            with histories.opened(asked) as store:
+                known = upshot.outcomes(before, now, fires, items, store)
+        except (ShardwrightError, click.ClickException):  # the cursors know something, too
+            return upshot.outcomes(before, now, fires, items, None)
+        if len(known) == len(fires) * len(items) or time.monotonic() > end:
+            return known
+        time.sleep(GLANCE)
