@@ -7,7 +7,7 @@ from shardwright.clock import HandClock
 from shardwright.coordination.step import Effect, Look, Step
 from shardwright.registry import Outcome, Registry
 from shardwright.registry.memory import Store
-from shardwright.runtime.reactor import SLICE, Reactor
+from shardwright.runtime.reactor import FEW, SLICE, Reactor
 from shardwright.runtime.turns import Turns
 
 
@@ -30,6 +30,21 @@ class Slow(Turns):
 
     def _full(self, path: str) -> str:
         return path
+
+
+class Restless(Slow):
+    """Asks for another moment each time it looks, all of them far ahead; fails if told to."""
+
+    fails = False
+
+    def due(self) -> float | None:
+        return 1e6 + self._registry.clock.boot()
+
+    def turn(self) -> bool:
+        self._look()
+        if self.fails:
+            raise RuntimeError("told to")
+        return True
 
 
 def a_reactor(clock: HandClock, jobs: int, lasting: float) -> tuple[Reactor, list[str]]:
@@ -94,3 +109,37 @@ def test_a_round_is_over_when_something_is_to_begin() -> None:
     reactor.round()
     reactor.round()
     assert said == ["job-0", "begins"]
+
+
+def restless(reactor: Reactor, name: str, look: Callable[[], None] = lambda: None) -> Restless:
+    return reactor.add(name, lambda wake, commit: Restless(reactor.registry, wake, look))
+
+
+def test_moments_that_are_no_longer_asked_for_do_not_pile_up() -> None:
+    clock = HandClock()
+    reactor, said = a_reactor(clock, jobs=0, lasting=0)
+    restless(reactor, "seldom", lambda: said.append("seldom"))
+    restless(reactor, "often")
+    reactor.round()
+    for _ in range(3 * FEW):
+        clock.advance(0.001)
+        reactor._wake("often")
+        reactor.round()
+    assert len(reactor._due) <= FEW + 4
+    assert said == ["seldom"]
+    clock.advance(1e6)
+    reactor.round()
+    assert said == ["seldom", "seldom"]
+
+
+def test_nothing_is_kept_of_a_job_that_is_gone() -> None:
+    reactor, _ = a_reactor(HandClock(), jobs=0, lasting=0)
+    restless(reactor, "well")
+    restless(reactor, "badly").fails = True
+    restless(reactor, "in its own turn", lambda: reactor.remove("in its own turn"))
+    restless(reactor, "badly, in its own turn", lambda: reactor.remove("badly, in its own turn")).fails = True
+    reactor.round()
+    assert (sorted(reactor._next), sorted(reactor._failures)) == (["badly", "well"], ["badly"])
+    reactor.remove("well")
+    reactor.remove("badly")
+    assert (reactor._next, reactor._failures) == ({}, {})

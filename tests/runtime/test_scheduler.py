@@ -18,6 +18,8 @@ import pytest
 from shardwright import JobError, Listener, Scheduler, Shard
 from shardwright.registry import Delete, connect
 from shardwright.runtime import hub, supervisor
+from tests.faults.processes import Child
+from tests.runtime import children
 from tests.zookeeper_server import Server
 
 PATIENCE = 20.0
@@ -367,6 +369,18 @@ def test_a_coroutine_is_taken_over_from_one_that_died_while_all_threads_are_take
             shards = seen.wait(lambda shards: len(shards) >= 2)
             release.set()
     assert (shards[1].source, shards[1].attempt) == ("failover", 2)
+
+
+def test_a_fork_begins_without_what_its_parent_runs_and_may_start_its_own(tmp_path: Path) -> None:
+    with Child(children.fork, f"sqlite://{tmp_path / 'registry.db'}") as parent:
+        for said in (
+            "parent: it runs: True",
+            "an idle child has ended; parent: it runs: True",
+            "child: it runs: True",
+            "a busy child has ended; parent: it runs: True",
+        ):
+            parent.expect(said, PATIENCE)
+        assert parent.wait(PATIENCE) == 0
 
 
 @pytest.mark.slow

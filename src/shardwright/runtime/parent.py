@@ -45,6 +45,9 @@ class Line:
         """The session is ended, in order."""
         self._say(left=True)
 
+    def close(self) -> None:
+        self._line.close()
+
     def on_break(self, tell: Callable[[], None]) -> None:
         """Have somebody told, in a thread of its own, when the parent is gone."""
 
@@ -86,3 +89,14 @@ def _is_socket(file: int, inode: int) -> bool:
     except OSError:
         return False
     return stat.S_ISSOCK(found.st_mode) and found.st_ino == inode
+
+
+def _fork() -> None:
+    """A fork is no replica: its parent's parent hears nothing of it."""
+    global _ours
+    if _ours is not None:
+        _ours.close()
+        _ours = None
+
+
+os.register_at_fork(after_in_child=_fork)

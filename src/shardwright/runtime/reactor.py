@@ -37,8 +37,7 @@ BREATH, LONGEST_BREATH = 0.0001, 0.05
 #: After a job's turn has failed: how long until its next, at first and at most.
 BACK_OFF, BACK_OFF_MOST = 1.0, 60.0
 
-
-#: How many notes that were called off may lie in the heap, whatever its size.
+#: How much that is no longer asked for may lie in a heap, whatever its size.
 FEW = 1000
 
 
@@ -148,6 +147,8 @@ class Reactor:
 
     def remove(self, name: str) -> None:
         member = self._members.pop(name, None)
+        self._next.pop(name, None)
+        self._failures.pop(name, None)
         if member is not None:
             member.close()
 
@@ -257,9 +258,11 @@ class Reactor:
         try:
             looked = member.turn()
         except Exception:
-            failures = self._failures[name] = self._failures.get(name, 0) + 1
+            failures = self._failures.get(name, 0) + 1
             pause = min(BACK_OFF_MOST, BACK_OFF * 2 ** (failures - 1))
             log.exception("%s: its turn failed; it is tried again in %g s", name, pause)
+            if name in self._members:
+                self._failures[name] = failures
             self._at(self.registry.clock.boot() + pause, name)
             self._ready.pop(name, None)
             member.recover()
@@ -272,9 +275,15 @@ class Reactor:
         return looked
 
     def _at(self, when: float, name: str) -> None:
-        if self._next.get(name) != when:
-            self._next[name] = when
-            heapq.heappush(self._due, (when, next(self._order), name))
+        """Have somebody look at a moment, and no longer at the one asked for before. Who looks often asks for
+        another each time: what is no longer asked for is taken out of the heap when most of that is such."""
+        if name not in self._members or self._next.get(name) == when:
+            return  # who has left in this very turn looks no more
+        self._next[name] = when
+        heapq.heappush(self._due, (when, next(self._order), name))
+        if len(self._due) > FEW + 2 * len(self._next):
+            self._due = [(at, next(self._order), each) for each, at in self._next.items()]
+            heapq.heapify(self._due)
 
     def _gather(self, *writes: Write) -> "Future[Outcome]":
         future: Future[Outcome] = Future()

@@ -15,10 +15,12 @@ import atexit
 import contextlib
 import inspect
 import logging
+import os
 import shlex
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as NotInTime
@@ -105,11 +107,12 @@ class Scheduler:
         self._missed_after = arguments.seconds("missed_after", missed_after)
         self._types = JobTypes(script_folders, arguments.egress(http_allowed))
         self._desk = Desk()
-        self._supervisor = Supervisor(self._begin, self._give_up)
         self._line: parent.Line | None = None
         self._over = Ending()
         self.failure: Exception | None = None
         """Why the scheduler ended by itself, if it did."""
+        self._be_idle()
+        _schedulers.add(self)
 
     # -- declaring ----------------------------------------------------------------------------------
 
@@ -258,7 +261,7 @@ class Scheduler:
 
     def start(self) -> None:
         """Begin, in threads of its own. What was started is stopped when the interpreter ends, if not
-        before."""
+        before. A fork of this process begins without it, and may start one of its own."""
         _check_no_child()
         with self._supervisor.changing:
             if self._supervisor.inside is not None:
@@ -397,6 +400,11 @@ class Scheduler:
 
     # -- inside -------------------------------------------------------------------------------------
 
+    def _be_idle(self) -> None:
+        """Nothing runs: as it was made, and in a fork, where what our parent runs is not ours."""
+        self._supervisor = Supervisor(self._begin, self._give_up)
+        self._line = None
+
     def _known(self, name: str) -> Job:
         if name not in self._jobs:
             there = ", ".join(map(repr, sorted(self._jobs))) or "none"
@@ -485,3 +493,18 @@ def leave(process: Process, grace: float) -> None:
     if any(not each.done() for each in leaving):
         log.warning("left before everything was handed over: others take it over as from one that died")
     process.close()
+
+
+_schedulers: "weakref.WeakSet[Scheduler]" = weakref.WeakSet()
+_inherited: list[Supervisor[Process]] = []
+
+
+def _fork() -> None:
+    """What our parent runs is not ours, and its threads are not here. It is kept, so that nothing of it is
+    ended here: it has the parent's own connections."""
+    for each in list(_schedulers):
+        _inherited.append(each._supervisor)
+        each._be_idle()
+
+
+os.register_at_fork(after_in_child=_fork)

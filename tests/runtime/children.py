@@ -1,0 +1,42 @@
+"""Processes that the tests of the scheduler start."""
+
+import os
+import sys
+import threading
+
+from shardwright import Scheduler, Shard
+
+PATIENCE = 20.0
+
+
+def say(line: str) -> None:
+    """Print a line in one piece: others print to the same pipe."""
+    os.write(1, f"{line}\n".encode())
+
+
+def fork(url: str) -> None:
+    """Run a job, and fork: one child only ends, another runs the job beside us."""
+    scheduler, ran = Scheduler(url, grace=600.0), threading.Event()
+
+    def job(shard: Shard) -> None:
+        ran.set()
+
+    def run_anew() -> bool:
+        ran.clear()
+        return ran.wait(PATIENCE)
+
+    scheduler.add(job, cron="* * * * * ?", shards=2)
+    scheduler.start()
+    say(f"parent: it runs: {run_anew()}")
+    idle = os.fork()
+    if not idle:
+        sys.exit()
+    os.waitpid(idle, 0)
+    say(f"an idle child has ended; parent: it runs: {run_anew()}")
+    busy = os.fork()
+    if not busy:
+        scheduler.start()
+        say(f"child: it runs: {run_anew()}")
+        sys.exit()
+    os.waitpid(busy, 0)
+    say(f"a busy child has ended; parent: it runs: {run_anew()}")
