@@ -1,7 +1,9 @@
 """The scheduler as a service uses it: real threads, a real clock, memory and SQLite."""
 
 import asyncio
+import contextlib
 import itertools
+import logging
 import os
 import queue
 import signal
@@ -400,6 +402,90 @@ def test_a_reactor_that_hangs_is_given_up_and_made_anew(
         seen.wait(lambda shards: len(shards) >= count + 2)
         assert scheduler._supervisor.inside is not stuck
         release.set()
+    assert "it is stuck here" in caplog.text
+
+
+class Unread(logging.Handler):
+    """A log that nobody reads: the first who has a word for it holds it until it is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = threading.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.read.wait(3 * PATIENCE)
+
+    @contextlib.contextmanager
+    def instead(self) -> Iterator[None]:
+        logger = logging.getLogger("shardwright")
+        logger.addHandler(self)
+        try:
+            yield
+        finally:
+            self.read.set()
+            logger.removeHandler(self)
+
+
+def wait_until_it_has_left(url: str, job: str) -> None:
+    with connect(url) as watcher:
+        tree = watcher.mirror(f"{watcher.namespace}/{job}")
+        watcher.wait_for(lambda: tree.synced and not tree.children("instances"), PATIENCE)
+
+
+def test_a_reactor_that_is_stuck_in_the_log_holds_nothing_and_can_be_stopped(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(hub, "HUNG", 0.1)
+    url = f"memory://test{next(numbers)}"
+    scheduler, unread = Scheduler(url), Unread()
+    scheduler.add(lambda: None, "job")
+    scheduler.start()
+    assert scheduler.is_leader("job")
+    process = scheduler._supervisor.inside
+    assert process is not None
+    with unread.instead(), ThreadPoolExecutor() as another:
+        process.reactor.post(lambda: logging.getLogger("shardwright").warning("who reads this?"))
+        wait_until_it_has_left(url, "job")
+        try:
+            another.submit(scheduler.stop, 0.1).result(PATIENCE)
+        finally:
+            unread.read.set()
+    for thread in threading.enumerate():
+        if thread.name in ("shardwright-supervisor", "shardwright-watchdog"):
+            thread.join(PATIENCE)
+    assert "it is stuck here" in caplog.text
+    assert scheduler._supervisor.inside is None
+
+
+def test_a_reactor_that_is_stuck_in_what_a_job_does_when_told_to_stop_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(hub, "HUNG", 0.1)
+    url = f"memory://test{next(numbers)}"
+    release, told = threading.Event(), [threading.Event(), threading.Event()]
+    began = threading.Barrier(3)
+
+    def stubborn(shard: Shard) -> None:
+        def act() -> None:
+            told[shard.item].set()
+            release.wait(3 * PATIENCE)
+
+        with shard.on_cancel(act):
+            began.wait(PATIENCE)
+            release.wait(3 * PATIENCE)
+
+    scheduler = Scheduler(url)
+    scheduler.add(stubborn, shards=2)
+    scheduler.start()
+    scheduler.trigger("stubborn")
+    began.wait(PATIENCE)
+    with ThreadPoolExecutor() as another:
+        try:
+            another.submit(scheduler.stop, 0.1).result(PATIENCE)
+            wait_until_it_has_left(url, "stubborn")
+            assert all(each.wait(PATIENCE) for each in told)
+        finally:
+            release.set()
     assert "it is stuck here" in caplog.text
 
 

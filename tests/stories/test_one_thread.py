@@ -85,7 +85,7 @@ class OneThread:
     def die(self) -> None:
         """End the session without a word to anybody."""
         self.registry.abandon()
-        self.reactor.stop()
+        self.reactor.stop(PATIENCE)
         self._thread.shutdown(wait=False)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ..registry import Registry, State
 from .reactor import Reactor
-from .watchdog import Watchdog
+from .watchdog import EVERY, Watchdog
 
 #: Of a session's time-out, how long a round of the reactor may take before it counts as hung.
 HUNG = 0.5
@@ -24,26 +24,31 @@ class Hub:
         self.registry = registry
         self.reactor = Reactor(registry, told=told)
         self._failed = failed
+        self._patience = 0.0
         self._watchdog: Watchdog | None = None
 
     def start(self) -> None:
         """Take turns in a thread of our own, watched over."""
         session = self.registry.session()
-        patience = HUNG * (session.timeout if session is not None else 10.0)
-        self._watchdog = Watchdog(self.reactor, patience, self._failed)
+        self._patience = HUNG * (session.timeout if session is not None else 10.0)
+        self._watchdog = Watchdog(self.reactor, self._patience, self._failed)
         self.reactor.start(self._failed)
 
     def close(self) -> None:
-        """Take no more turns and end the session."""
+        """Take no more turns and end the session. A reactor that is stuck is left behind, when the watchdog
+        has had the time to say where."""
         self.reactor.told = lambda state: None
+        ended = self.reactor.stop(self._patience + 2 * EVERY)
         if self._watchdog is not None:
             self._watchdog.stop()
-        self.reactor.stop()
-        self.registry.close()
+        if ended:
+            self.registry.close()
+        else:
+            self.registry.abandon()
 
     def abandon(self) -> None:
         """End the session although the reactor may be stuck."""
         if self._watchdog is not None:
             self._watchdog.stop()
         self.registry.abandon()
-        self.reactor.stop(wait=False)
+        self.reactor.stop(within=0.0)

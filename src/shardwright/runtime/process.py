@@ -23,7 +23,7 @@ from ..jobs import JobConfig
 from ..outcomes import FAILED, TIMED_OUT
 from ..registry import Create, Delete, Outcome, Registry, State
 from ..shard import Shard
-from . import identity, listeners
+from . import aside, identity, listeners
 from .chronicle import About, Chronicle, JobWitness
 from .hub import Hub
 from .job import Job, trusted
@@ -143,16 +143,23 @@ class Process(Hub):
 
     def close(self) -> None:
         super().close()
+        self._tell_all_to_stop()  # those whom a stuck reactor has not told
         self._workers.close()
         self._chronicle.close(LAST_LINES)
 
     def abandon(self) -> None:
         """End the session although the reactor may be stuck; what runs is told to stop."""
         super().abandon()
-        for run in list(self._running.values()):
-            run.shard.cancel()
+        self._tell_all_to_stop()
         self._workers.close()
         self._chronicle.close(0.0)
+
+    def _tell_all_to_stop(self) -> None:
+        """Each in a thread of its own: what the job's own code does about it may be what the reactor is stuck
+        in, and the others are to hear of it all the same."""
+        for run in list(self._running.values()):
+            if not run.shard.cancelled:
+                aside.do(run.shard.cancel, within=0.0)
 
     # -- the reactor's thread -----------------------------------------------------------------------
 

@@ -130,12 +130,15 @@ class Reactor:
     def thread_id(self) -> int | None:
         return self._thread.ident if self._thread is not None else None
 
-    def stop(self, *, wait: bool = True) -> None:
-        """Turn no more; from its own thread or another's. One that is stuck is better not waited for."""
+    def stop(self, within: float) -> bool:
+        """Turn no more; from its own thread or another's. Whether its last round is over within so many
+        seconds: one that is stuck does not come to its end."""
         self._stopping = True
         self._bell.set()
-        if wait and self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        if self._thread is None or self._thread is threading.current_thread():
+            return True
+        self._thread.join(within)
+        return not self._thread.is_alive()
 
     # -- what only its own thread calls -------------------------------------------------------------
 

@@ -40,7 +40,7 @@ from ..history.events import Consumer
 from ..jobs import JobConfig
 from ..registry import Landed
 from ..registry.url import found, parse
-from . import arguments, bodies, identity, parent
+from . import arguments, aside, bodies, identity, parent
 from .bodies import Body
 from .chronicle import Chronicle, place_of
 from .ending import Ending, Handler
@@ -487,12 +487,20 @@ class _Function:
 def leave(process: Process, grace: float) -> None:
     """Leave all jobs in order, and then at all events."""
     leaving = process.leave_all()
-    if wait(leaving, grace).not_done and (running := process.cut_short()):
-        log.warning("the grace time of %g s is over: %s is told to stop", grace, ", ".join(running))
+    running = process.cut_short() if wait(leaving, grace).not_done else []
+    if running:
         wait(leaving, LAST_WORD)
-    if any(not each.done() for each in leaving):
-        log.warning("left before everything was handed over: others take it over as from one that died")
+    left = all(each.done() for each in leaving)
     process.close()
+
+    def say() -> None:
+        if running:
+            log.warning("the grace time of %g s was over: %s was told to stop", grace, ", ".join(running))
+        if not left:
+            log.warning("left before everything was handed over: others take it over as from one that died")
+
+    if running or not left:
+        aside.do(say, LAST_WORD)
 
 
 _schedulers: "weakref.WeakSet[Scheduler]" = weakref.WeakSet()

@@ -49,32 +49,46 @@ class Supervisor(Generic[S]):
     def let_go(self) -> S | None:
         """What runs at present is the caller's to end, and is not made anew."""
         with self.changing:
+            self._generation += 1
             inside, self.inside = self.inside, None
             return inside
 
     def _failed(self, generation: int, error: Exception) -> None:
         """The inside has failed; told by a thread that is part of it, so that another must mend it."""
-        threading.Thread(target=self.mend, args=(generation, error), name="shardwright-supervisor").start()
+        threading.Thread(
+            target=self.mend, args=(generation, error), name="shardwright-supervisor", daemon=True
+        ).start()
 
     def mend(self, generation: int, error: Exception) -> None:
-        """Have done with what has failed, and make it anew."""
+        """Have done with what has failed, and make it anew.
+
+        Nothing is held while it is given up, nor while that is told: it may have hung in the job's own code,
+        or in a log that nobody reads, and so may we. Whoever would stop it can all the same; it is made anew
+        when the log takes our words, and would hang at once before that.
+        """
         with self.changing:
             if self.inside is None or generation != self._generation:
                 return  # what has failed was given up already
-            log.critical("failed inside", exc_info=error)
-            self.inside.abandon()
-            self.inside = None
-            while not self._too_often():
-                log.warning("it is made anew")
+            failed, self.inside = self.inside, None
+        failed.abandon()
+        log.critical("failed inside", exc_info=error)
+        while not self._too_often():
+            log.warning("it is made anew")
+            with self.changing:
+                if generation != self._generation:
+                    return  # somebody has stopped it meanwhile
                 try:
                     self.start()
                     return
                 except Exception as again:
-                    log.critical("it could not be made anew", exc_info=again)
-                    error = again
-            log.critical(
-                "it has failed %d times within %g s: it ends, and with it this process", RESTARTS + 1, WITHIN
-            )
+                    error, generation = again, self._generation
+            log.critical("it could not be made anew", exc_info=error)
+        log.critical(
+            "it has failed %d times within %g s: it ends, and with it this process", RESTARTS + 1, WITHIN
+        )
+        with self.changing:
+            if generation != self._generation:
+                return
             self._given_up(error)
         os.kill(os.getpid(), signal.SIGTERM)
 

@@ -47,9 +47,10 @@ class Watchdog:
             stuck = self._reactor.registry.clock.boot() - since
             if stuck > self._patience:
                 where = self._where()
-                log.critical("the reactor has not come round for %.1f s; it is stuck here:\n%s", stuck, where)
                 self._reactor.registry.abandon()
                 self._bite(Hung(f"the reactor has not come round for {stuck:.1f} s"))
+                # Last of all: if it is stuck in the log, that takes no word of ours either.
+                log.critical("the reactor has not come round for %.1f s; it is stuck here:\n%s", stuck, where)
                 return
 
     def _where(self) -> str:
