@@ -465,6 +465,19 @@ def held_up(registry: SqliteRegistry) -> Iterator[None]:
         go_on.set()
 
 
+def test_a_session_ends_with_its_registry_although_the_thread_that_would_end_it_stands_still(
+    path: Path,
+) -> None:
+    with opened(path) as watcher, opened(path) as stuck:
+        land(stuck, Create(f"{ROOT}/me", ephemeral=True))
+        tree = mirror(watcher)
+        sees(watcher, lambda: "me" in tree)
+        with held_up(stuck):
+            stuck.patience = 0.0
+            stuck.abandon()
+            sees(watcher, lambda: "me" not in tree)
+
+
 def test_numbers_grow_after_everything_was_pruned(path: Path) -> None:
     with opened(path) as registry:
         before = land(registry, Create("/a")).number

@@ -120,6 +120,7 @@ class Clerk:
         self.put(Stop())
         self._thread.join(within)
         if self._thread.is_alive():
+            self._keeper.stop(wait=False)  # as long as our heart beats the session does not end
             log.error("%s: the disk does not answer; the session is left to end by itself", self._path)
 
     # -- the thread ---------------------------------------------------------------------------------

@@ -58,9 +58,10 @@ class Keeper:
         """From now on, look after these sessions of others, given with their time-outs."""
         self._sessions = sessions
 
-    def stop(self) -> None:
+    def stop(self, *, wait: bool = True) -> None:
         self._stop.set()
-        self._thread.join()
+        if wait:
+            self._thread.join()
 
     def _run(self) -> None:
         try:
