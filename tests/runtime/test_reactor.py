@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from concurrent.futures import Future
 
+from shardwright import Scheduler
 from shardwright.clock import HandClock
 from shardwright.coordination.step import Effect, Look, Step
 from shardwright.registry import Outcome, Registry
 from shardwright.registry.memory import Store
 from shardwright.runtime.reactor import FEW, SLICE, Reactor
 from shardwright.runtime.turns import Turns
+from shardwright.testing import Cluster
 
 
 class Slow(Turns):
@@ -143,3 +145,23 @@ def test_nothing_is_kept_of_a_job_that_is_gone() -> None:
     reactor.remove("well")
     reactor.remove("badly")
     assert (reactor._next, reactor._failures) == ({}, {})
+
+
+def test_while_the_registry_is_out_of_reach_nobody_is_asked_again_at_once_to_look() -> None:
+    """A reactor that did would be at it without a pause until the registry is back."""
+    scheduler = Scheduler("memory://")
+    scheduler.add(lambda shard: None, "job", cron="0/10 * * * * ?", time_zone="UTC")
+    cluster = Cluster(session_timeout=10.0)
+    replica = cluster.start(scheduler)
+    cluster.partition(replica, seconds=120.0)
+    cluster.advance(seconds=30)
+    reactor, now = replica.process.reactor, cluster.clock.boot()
+    while reactor.round():
+        assert cluster.clock.boot() == now
+    due = reactor.next_due()
+    assert due is not None
+    assert due > now
+    cluster.advance(seconds=120)
+    count = len(replica.runs)
+    cluster.advance(seconds=20)
+    assert len(replica.runs) == count + 2

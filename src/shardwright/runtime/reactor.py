@@ -37,6 +37,9 @@ BREATH, LONGEST_BREATH = 0.0001, 0.05
 #: After a job's turn has failed: how long until its next, at first and at most.
 BACK_OFF, BACK_OFF_MOST = 1.0, 60.0
 
+#: After how many seconds whoever could not look when it was to is asked again, unless something wakes it.
+HINDERED = 0.25
+
 #: How much that is no longer asked for may lie in a heap, whatever its size.
 FEW = 1000
 
@@ -247,7 +250,7 @@ class Reactor:
         if abs(ahead - self._ahead) > JUMP:
             for name in self._members:
                 self._wake(name)
-        self._ahead = ahead
+            self._ahead = ahead  # not before: what creeps adds up, too
 
     def _wake(self, name: str) -> None:
         """Have somebody look in this round or the next: there is no sleep in between."""
@@ -274,7 +277,10 @@ class Reactor:
         self._failures.pop(name, None)
         due = member.due()
         if due is not None:
-            self._at(due, name)
+            now = self.registry.clock.boot()
+            # Who could not look when it was to, because an answer or the registry itself is waited for, is
+            # not asked at once, again and again.
+            self._at(due if looked or due > now else now + HINDERED, name)
         return looked
 
     def _at(self, when: float, name: str) -> None:
