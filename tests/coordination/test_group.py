@@ -1,11 +1,18 @@
 """Groups: jobs that share a limit on how many of their shards run at once in the whole cluster."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from shardwright import ConfigError, JobConfig, Scheduler
+from shardwright.coordination import group
+from shardwright.coordination.step import Delete, do
+from shardwright.registry import Node
+from shardwright.registry.tree import Mirror
 from shardwright.testing import Cluster, Replica
+
+from .views import A, B, a_view, member
 
 
 def service(
@@ -91,6 +98,19 @@ def test_what_the_dead_left_comes_to_a_place_although_the_group_is_never_idle() 
     assert (left.item, left.fire_time, "failover") in [
         (run.item, run.fire_time, run.source) for run in other.runs
     ]
+
+
+def test_who_has_left_a_group_stands_in_its_line_no_more() -> None:
+    """Or those behind would wait for ever, with all places free."""
+    line = Mirror("/ns~shardwright~groups/database")
+    ours, theirs = f"line/{A}~job~0-0000000001", f"line/{B}~job~1-0000000002"
+    for path in (ours, theirs):
+        line.put(path, Node("", 0, "s", 1, 1), 0.0)
+    line.complete(0.0)
+    view = replace(a_view(member(A)), groups={"database": line})
+    assert list(group.leave_line(view, {0})) == [do(Delete(f"+database/{ours}"))]
+    still = replace(view, config=view.config.replace(group="database", concurrency=1), answers={})
+    assert list(group.leave_line(still, {0})) == []
 
 
 def test_a_run_that_was_cut_short_gives_its_place_back() -> None:

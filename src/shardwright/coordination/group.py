@@ -13,8 +13,9 @@ dead left takes whatever place is free; it stands in line, too, so that one beco
 
 import zlib
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 
-from .step import Create, Delete, Step, Write, do
+from .step import Create, Delete, Step, Write, do, portions
 from .view import View, once
 
 PLACES, LINE = "places", "line"
@@ -55,9 +56,14 @@ def _entry(view: View, item: int) -> str:
     return f"{view.me}~{view.config.name}~{item}-"
 
 
+@once
+def _entries(view: View) -> dict[str, str]:
+    """Those who wait, by what their entries are called up to the number; of several the first counts."""
+    return {f"{name.rpartition('-')[0]}-": name for name in reversed(line(view))}
+
+
 def _waits(view: View, item: int) -> str | None:
-    begins = _entry(view, item)
-    return next((name for name in line(view) if name.startswith(begins)), None)
+    return _entries(view).get(_entry(view, item))
 
 
 def places(view: View, items: Sequence[int]) -> dict[int, str]:
@@ -85,19 +91,22 @@ def left_out(view: View, items: Sequence[int]) -> list[int]:
 def stand_in_line(view: View, items: Sequence[int]) -> Iterator[Step]:
     """Wait, where we do not yet."""
     new = [item for item in left_out(view, items) if _waits(view, item) is None]
-    if new:
-        folder = f"+{view.config.group}/{LINE}"
-        entries = (Create(f"{folder}/{_entry(view, item)}", ephemeral=True, sequential=True) for item in new)
-        yield do(*entries)
+    folder = f"+{view.config.group}/{LINE}"
+    entries = {
+        item: [Create(f"{folder}/{_entry(view, item)}", ephemeral=True, sequential=True)] for item in new
+    }
+    for part in portions(view, entries):
+        yield do(*chain.from_iterable(part.values()))
 
 
 def leave_line(view: View, keep: Collection[int]) -> Iterator[Step]:
-    """Take away our entries for shards that wait for nothing any more: others stand behind them."""
-    kept = {_waits(view, item) for item in keep}
-    ours = [name for name in line(view) if name.startswith(f"{view.me}~{view.config.name}~")]
-    for name in ours:
-        if name not in kept:
-            yield do(Delete(f"+{view.config.group}/{LINE}/{name}"))
+    """Take away our entries for shards that wait for nothing any more: others stand behind them. Also those
+    in the line of a group that the job has left."""
+    kept, ours = {_waits(view, item) for item in keep}, f"{view.me}~{view.config.name}~"
+    for group, tree in view.groups.items():
+        for name in tree.children(LINE):
+            if name.startswith(ours) and not (group == view.config.group and name in kept):
+                yield do(Delete(f"+{group}/{LINE}/{name}"))
 
 
 def take(view: View, place: str, item: int) -> Iterator[Write]:
