@@ -1,8 +1,10 @@
 """Catching up: what becomes of fires that fell while nobody was there."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ from shardwright.coordination.claim import Tenure
 from shardwright.coordination.gap import Gap
 from shardwright.coordination.step import Claim
 from shardwright.coordination.view import Source, View
-from shardwright.registry import Node
+from shardwright.registry import Node, Unread
 
 from .test_firing import LED, cursor, owned, starts
 from .views import JAVA, NOW, A, B, Told, a_view, member
@@ -31,6 +33,7 @@ def a_comer(
     nodes: dict[str, Told] | None = None,
     came: float = CAME,
     looks: float = LOOKS,
+    unread: Iterable[str] = (),
     **config: object,
 ) -> View:
     """One that came to the job late, and owns its first shard."""
@@ -39,6 +42,7 @@ def a_comer(
         now=after(looks),
         config={"catch_up": catch_up, **config},
         cursors={0: last, 1: None},
+        unread=unread,
     )
     return replace(view, local=replace(view.local, since=after(came)))
 
@@ -118,6 +122,31 @@ def test_a_fire_that_fell_at_the_very_moment_we_came_fell_before_our_time() -> N
 
 def test_a_late_ordinary_fire_stands_for_the_one_to_be_made_up_for() -> None:
     assert begun(a_comer("once", cursor(), looks=50)) == [(50, Source.SCHEDULED)]
+
+
+def there_since(seconds: float) -> dict[str, Told]:
+    """Another member, which is there since a time."""
+    return {**member(B), f"~alive/{B}": after(seconds).isoformat()}
+
+
+def test_what_fell_while_another_was_there_is_run_whoever_has_the_shard_by_now() -> None:
+    """Its owner was dead, or frozen, and nobody knew; then it was given to one that had just come."""
+    assert begun(a_comer("skip", cursor())) == []
+    for catch_up in ("skip", "once", "all"):
+        view = a_comer(catch_up, cursor(), nodes=there_since(-1000))
+        assert begun(view) == [(40, Source.SCHEDULED)]
+
+
+def test_what_fell_before_the_first_of_those_came_who_are_there_is_skipped() -> None:
+    assert begun(a_comer("skip", cursor(), nodes=there_since(35))) == [(40, Source.SCHEDULED)]
+    assert begun(a_comer("skip", cursor(), nodes=there_since(41))) == []
+
+
+def test_since_when_others_are_there_is_read_only_where_something_fell_before_we_came() -> None:
+    unread = [f"~alive/{B}"]
+    assert begun(a_comer("skip", cursor(at=after(40)), nodes=there_since(0), unread=unread)) == []
+    with pytest.raises(Unread):
+        begun(a_comer("skip", cursor(), nodes=there_since(0), unread=unread))
 
 
 def test_a_shard_that_has_never_run_has_nothing_to_make_up_for() -> None:

@@ -74,7 +74,9 @@ def test_a_mark_that_is_older_than_what_the_cursor_tells_is_left_alone() -> None
 
 def test_a_java_runner_that_only_blinked_is_waited_for() -> None:
     nodes = {**ALONE, **owned(A, JAVA), "sharding/1/running": JAVA}
-    assert steps(nodes, since={f"instances/{JAVA}": 999.0}, boot=1000.0) == []
+    assert steps(nodes, since={f"instances/{JAVA}": 999.0}, boot=1000.0) == [
+        Look(1001.0, f"has {JAVA} gone, or did it only blink?")
+    ]
     (step, *_) = steps(nodes, since={f"instances/{JAVA}": 998.0}, boot=1000.0)
     assert isinstance(step, Step)
     assert Create("leader/failover/items/1") in step.writes
@@ -219,13 +221,21 @@ def test_a_busy_member_takes_only_when_nobody_is_idle_and_it_has_room() -> None:
     }
     config = {"failover": True, "shards": 3}
 
-    def takes(more: dict[str, Told], slots: int) -> bool:
-        view = a_view({**nodes, **more}, now=T, config=config, runs={0: Run("x")}, slots=slots, boot=2000.0)
-        return any(isinstance(step, Step) for step in failover.decide(view))
+    def decided(more: dict[str, Told], slots: int, waited: float = 1.0) -> list[Step | Look]:
+        since, here = {"leader/failover/items/2": 2000.0 - waited}, {**nodes, **more}
+        view = a_view(here, now=T, config=config, since=since, runs={0: Run("x")}, slots=slots, boot=2000.0)
+        return list(failover.decide(view))
+
+    def takes(more: dict[str, Told], slots: int, waited: float = 1.0) -> bool:
+        return any(isinstance(step, Step) for step in decided(more, slots, waited))
 
     assert not takes({}, slots=1)
     assert takes({"sharding/1/running": B}, slots=1)
     assert not takes({"sharding/1/running": B}, slots=0)
+    # Who is idle may have no thread to spare either: what it passes over is taken by whoever can.
+    assert decided({}, slots=1) == [Look(2004.0, "does nobody idle take what is up?")]
+    assert takes({}, slots=1, waited=5.0)
+    assert not takes({}, slots=0, waited=5.0)
 
 
 def test_who_has_no_thread_to_spare_looks_again_for_what_is_up() -> None:

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import pytest
+
 from shardwright.coordination import (
     claim,
     due,
@@ -89,6 +91,17 @@ def test_without_monitoring_no_mark_is_written() -> None:
     (step, *_) = firing.decide(view)
     assert isinstance(step, Step)
     assert not any("running" in write.path for write in step.writes)
+
+
+@pytest.mark.parametrize("wanted", [{"~owed/0": "5"}, {"~again/0": f'[["{FIRE}", 2]]'}])
+def test_a_shard_that_only_its_cursor_says_is_running_is_asked_after_where_somebody_waits_for_it(
+    wanted: dict[str, Told],
+) -> None:
+    """It was moved in the midst of its run: when that ends, nothing changes that we would be told of."""
+    busy = cursor(at=T, run=Tenure(B, "3", FIRE, "scheduled", 1))
+    nodes = {**LED, **member(B), **owned(A, B), **wanted}
+    view = a_view(nodes, now=T, config={"monitor_execution": False}, cursors={0: busy, 1: None})
+    assert do(then=Reread((0,))) in list(firing.decide(view))
 
 
 def test_a_claim_may_be_made_a_second_ahead_and_no_sooner() -> None:

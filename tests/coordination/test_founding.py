@@ -38,7 +38,7 @@ def test_who_finds_nothing_makes_the_settings_itself_leads_and_owns_everything_i
             Create(settings.NODE, text),
             Create(server.mine(view), "ENABLED"),
             Create(instance.node(A), card, ephemeral=True),
-            Create(instance.alive_node(A), ephemeral=True),
+            Create(instance.alive_node(A), view.local.since.isoformat(), ephemeral=True),
             Create(leader.TERM, A),
             Create(leader.NODE, A, ephemeral=True),
             Create(gap.NODE, gap.first(view).text()),

@@ -1,15 +1,22 @@
 """Being in the job, and leaving it."""
 
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
 from shardwright.coordination import instance
 from shardwright.coordination.step import Create, Delete, Look, Stop, do
 
 from .views import JAVA, A, B, a_view, member, running
 
 
-def test_a_starter_registers_both_its_nodes_in_one_commit() -> None:
-    card = f"jobInstanceId: {A}\nserverIp: 10.0.0.1\n"
-    assert list(instance.decide(a_view())) == [
-        do(Create(f"instances/{A}", card, ephemeral=True), Create(f"~alive/{A}", ephemeral=True))
+def test_a_starter_registers_both_its_nodes_in_one_commit_and_says_since_when_it_is_there() -> None:
+    card, since = f"jobInstanceId: {A}\nserverIp: 10.0.0.1\n", "2030-01-01T00:00:00+00:00"
+    view = a_view()
+    view = replace(view, local=replace(view.local, since=datetime.fromisoformat(since)))
+    assert list(instance.decide(view)) == [
+        do(Create(f"instances/{A}", card, ephemeral=True), Create(f"~alive/{A}", since, ephemeral=True))
     ]
 
 
@@ -24,7 +31,13 @@ def test_after_a_mere_disconnect_nothing_is_touched() -> None:
 
 def test_a_sign_of_life_taken_away_by_hand_is_made_again() -> None:
     view = a_view({"instances/" + A: "", "servers/10.0.0.1": "ENABLED"})
-    assert list(instance.decide(view)) == [do(Create(f"~alive/{A}", ephemeral=True))]
+    since = view.local.since.isoformat()
+    assert list(instance.decide(view)) == [do(Create(f"~alive/{A}", since, ephemeral=True))]
+
+
+@pytest.mark.parametrize("told", ["", "yesterday", "2030-01-01T00:00:00"])
+def test_what_makes_no_sense_as_a_time_says_nothing(told: str) -> None:
+    assert instance.since(a_view({f"~alive/{B}": told}), B) is None
 
 
 def test_an_instance_node_taken_away_is_an_order_to_stop() -> None:

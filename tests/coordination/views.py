@@ -31,7 +31,7 @@ def a_view(
     **local: object,
 ) -> View:
     """A view of these nodes; `since` tells when a node came or, where it is not among them, when it went;
-    `unread` are those of the job that somebody else has changed, `made` in which order some were."""
+    `unread` are those that somebody else has changed, `made` in which order some were."""
     job, own = Mirror("/ns/job"), Mirror("/ns~shardwright/job/watched")
     times = dict(since or {})
     for path, when in times.items():
@@ -57,7 +57,8 @@ def a_view(
     if gap.NODE not in (nodes or {}):
         own.put(gap.NODE[1:], Node(a_gap(settings, job).text(), 0, "", 1, 1), 0.0)
     for path in unread:
-        job.stale(path, boot)
+        tree, inner = (own, path[1:]) if path.startswith("~") else (job, path)
+        tree.stale(inner, boot)
     known = dict.fromkeys(range(settings.shards)) if cursors is None else cursors
     return View(
         Nodes(job, own),

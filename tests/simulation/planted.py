@@ -291,6 +291,9 @@ BUGS: dict[str, Bug] = {
     "a place of a group is given back by whoever accounts for a run": Bug(
         instead=((group, "give_back", _give_any_back),), group=True
     ),
+    "a newcomer takes its own time for everybody's": Bug(
+        instead=((due, "somebody_came", lambda view: view.local.since),)
+    ),
     "fires that are passed over are not told of": Bug(
         instead=((due, "passed", lambda view, item, fire: ()),)
     ),

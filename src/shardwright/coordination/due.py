@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ..schedule import Schedule
-from . import account, claim, gap, group, instance, overlap
+from . import account, claim, gap, group, instance, overlap, server
 from .step import Look
-from .view import LONG_AGO, Source, View
+from .view import LONG_AGO, Source, View, once
 
 #: A claim may be made this long before its fire, so that the run starts on time.
 AHEAD = timedelta(seconds=1)
@@ -148,10 +148,36 @@ def oldest_missed(view: View, item: int, since: datetime) -> datetime | None:
 
 
 def came(view: View, item: int) -> datetime:
-    """From when on somebody was there for a shard: we, or whoever was running it when we came."""
+    """From when on somebody was there for a shard: we, one of the others, or whoever was running it when we
+    came."""
     known = claim.cursor(view, item)
-    began, ended = known.began or view.local.since, known.ended or LONG_AGO
-    return began if began < view.local.since <= ended else view.local.since
+    there = somebody_came(view) if _is_behind(view, item) else view.local.since
+    began, ended = known.began or there, known.ended or LONG_AGO
+    return began if began < there <= ended else there
+
+
+@once
+def somebody_came(view: View) -> datetime:
+    """Since when the first of those is there who may work now. What fell since was not to be skipped because
+    its owner was dead or frozen, whoever has the shard by now."""
+    others = [who for who in server.workers(view) if who != view.me and instance.is_python(who)]
+    view.tree.need(map(instance.alive_node, others))
+    told = (instance.since(view, who) for who in others)
+    return min([view.local.since, *(since for since in told if since is not None)])
+
+
+def _is_behind(view: View, item: int) -> bool:
+    """Whether a fire of the shard fell before we came that is not accounted for. Only then does it matter
+    since when others are there, which would have to be read."""
+    at, found = claim.cursor(view, item).at, gap.known(view)
+    if view.schedule is None or found is None or (at is not None and at >= view.local.since):
+        return False
+    since = max(at or LONG_AGO, found.counts_from(item))
+    name = f"due.is_behind {since}"
+    if name not in view.answers:  # most shards have come equally far
+        following = view.schedule.next(since) if since < view.local.since else None
+        view.answers[name] = following is not None and following.astimezone(UTC) <= view.local.since
+    return bool(view.answers[name])
 
 
 def answered(view: View, item: int) -> datetime:

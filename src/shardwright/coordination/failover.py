@@ -26,6 +26,9 @@ DIED = "its runner died"
 #: How often to see whether there is room for what is up, in seconds.
 LOOK_FOR_ROOM = 1.0
 
+#: For how many seconds those who are idle may pass over what is up, before those who are busy take it.
+PASSED_OVER = 5.0
+
 
 def waiting_node(item: int) -> str:
     return f"{WAITING}/{item}"
@@ -78,14 +81,23 @@ def decide(view: View) -> Iterator[Step | Look]:
 
 def rescuing(view: View) -> list[int]:
     """The shard that we would take over next, if there is one and we may."""
-    up = waiting(view)
-    return up[:1] if up and wanted(view) and may_take(view) else []
+    up = waiting(view) if wanted(view) and may_take(view) else []
+    return up[:1] if up and (is_ours_to_take(view) or view.boot >= passed_over(view, up[0])) else []
+
+
+def passed_over(view: View, item: int) -> float:
+    """When those who are idle have had the time to take what is up, and did not."""
+    return view.tree.since(waiting_node(item)) + PASSED_OVER
 
 
 def look_for_room(view: View) -> Iterator[Look]:
-    """Other jobs have all the threads here, and nobody tells us when one is free: so look now and then."""
-    if view.local.slots < 1 and wanted(view) and waiting(view):
+    """Other jobs have all the threads here, and nobody tells us when one is free: so look now and then. And
+    those who are idle may have none either: what they pass over is ours."""
+    up = waiting(view) if wanted(view) else []
+    if up and view.local.slots < 1:
         yield Look(view.boot + LOOK_FOR_ROOM, "is there room for what is up?")
+    elif up and may_take(view):
+        yield Look(passed_over(view, up[0]), "does nobody idle take what is up?")
 
 
 def stand_in_line(view: View, item: int) -> Iterator[Step | Look]:
@@ -104,7 +116,10 @@ def stand_in_line(view: View, item: int) -> Iterator[Step | Look]:
 
 def put_up(view: View) -> Iterator[Step | Look]:
     """Turn what the dead left into what can be taken."""
-    orphaned = execution.orphans(view, looked_after(view))
+    running = looked_after(view)
+    orphaned = execution.orphans(view, running)
+    for who in sorted({view.tree.get(execution.running_node(item)) or "" for item in running}):
+        yield from instance.when_dead(view, who)
     view.cursors.need(orphaned)
     for item in orphaned:
         mark = execution.running_node(item)
@@ -233,11 +248,14 @@ def lost(view: View, item: int) -> Iterator[Write]:
 
 
 def may_take(view: View) -> bool:
-    """Idle members first; a busy one only when nobody is idle and it has room."""
+    """Whether we may work, and have room."""
     if view.local.stopped or view.local.draining or view.local.slots < 1 or not server.may_work(view):
         return False
-    if not timekeeping.trusted(view) or not sharding.settled(view):
-        return False
+    return timekeeping.trusted(view) and sharding.settled(view)
+
+
+def is_ours_to_take(view: View) -> bool:
+    """Idle members first; a busy one only when nobody is idle."""
     if not view.local.runs:
         return True
     at_work = {view.me, *execution.runners(view, execution.marked(view)).values()}

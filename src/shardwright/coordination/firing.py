@@ -58,6 +58,11 @@ def _proof(view: View, past: Collection[int], item: int) -> Iterator[Write]:
         yield from misfire.proof(view, item)
 
 
+def _is_wanted(view: View, item: int) -> bool:
+    """Whether somebody waits for the shard, whatever the calendar says."""
+    return trigger.asked(view) or trigger.owed_node(item) in view.tree or again.node(item) in view.tree
+
+
 def decide(view: View) -> Iterator[Step | Look]:
     wanting = yield from fire(view)
     if wanting is not None:
@@ -90,7 +95,7 @@ def fire(view: View) -> Generator[Step | Look, None, set[int] | None]:
     come = due.latest(view.schedule, view.now) if view.schedule is not None else None
     yield from overlap.supersede(view, busy, fires, come)
     yield from misfire.remember(view, {item: fires[item] for item in busy if item in fires})
-    yield from claim.watch_unmarked(view, [item for item in busy if item in fires or trigger.asked(view)])
+    yield from claim.watch_unmarked(view, [item for item in busy if item in fires or _is_wanted(view, item)])
     idle = [item for item in free if not failover.owns(view, item)]
     free = idle + beside
 

@@ -2,7 +2,8 @@
 
     instances/<id>    ephemeral    one for each live process: ElasticJob's YAML, who and on which server
     ~alive/<id>       ephemeral    the same for Python processes, made and ended with the session: the one
-                                   exact sign of life, which no reconnect and no operator disturbs
+                                   exact sign of life, which no reconnect and no operator disturbs; says since
+                                   when it is there
     ~draining/<id>    ephemeral    it is about to leave: see leaving
 
 An id is `<address>@-@<pid>-<random>`, new for every session and never used again; Java's have no random
@@ -12,6 +13,7 @@ alive has been ordered to stop.
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from .. import elasticjob
 from .step import Create, Delete, Look, Step, Stop, do
@@ -91,7 +93,16 @@ def register(view: View) -> Step:
     card = elasticjob.write_instance(elasticjob.Instance(view.me, address_of(view.me)))
     mine = node(view.me)
     known = () if mine in view.tree else (Create(mine, card, ephemeral=True),)
-    return do(*known, Create(alive_node(view.me), ephemeral=True))
+    return do(*known, Create(alive_node(view.me), view.local.since.isoformat(), ephemeral=True))
+
+
+def since(view: View, who: str) -> datetime | None:
+    """Since when a Python process is there, as it says itself; None where that makes no sense."""
+    try:
+        told = datetime.fromisoformat(view.tree.get(alive_node(who)) or "")
+    except ValueError:
+        return None
+    return told if told.tzinfo is not None else None
 
 
 def decide(view: View) -> Iterator[Step | Look]:
