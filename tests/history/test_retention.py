@@ -59,7 +59,7 @@ def test_what_runs_for_longer_than_the_rows_go_back_is_not_counted_before_its_en
     over = Entry(a_key(), T, (an_attempt("1", ended=3600, outcome=FAILED),))
     store.write([over])
     assert queries.fire(store, "reindex", T)[0].outcome == FAILED
-    assert tidy(store, Retention(rows=10), T) == 1
+    assert tidy(store, Retention(rows=10), T) == 0  # it is over since a moment only
     outcomes = {(count.outcome, count.fires) for count in queries.statistics(store)}
     assert outcomes == {(OK, 29), (FAILED, 1)}
 
@@ -75,6 +75,18 @@ def test_what_has_been_counted_is_not_taken_in_again(store: Store) -> None:
     store.write([a_run()])
     assert rows(store) == 0
     assert sum(count.fires for count in queries.statistics(store)) == 1
+
+
+def test_what_is_run_long_after_it_was_due_is_kept_from_then_on(store: Store) -> None:
+    """The fire was counted long ago, and somebody wants it run after all."""
+    store.write([a_run(), a_run(at=after(99 * DAY))])
+    assert tidy(store, WEEK, NOW) == 1
+    now = 100.0 * DAY
+    again = Entry(a_key(), T, (an_attempt("9", began=now, ended=now + 1, outcome=FAILED, source="trigger"),))
+    store.write([again])
+    assert tidy(store, WEEK, NOW) == 0
+    assert [entry.outcome for entry in queries.fire(store, "reindex", T)] == [FAILED]
+    assert tidy(store, WEEK, after(120 * DAY)) == 2
 
 
 def test_a_clock_that_is_far_ahead_keeps_nothing_from_being_told_later(store: Store) -> None:

@@ -185,6 +185,12 @@ class Entry:
         return max((attempt.ended for attempt in self.attempts if attempt.ended), default=None)
 
     @property
+    def heard(self) -> datetime:
+        """When something last happened of it: it may have been run long after it was due."""
+        moments = (moment for attempt in self.attempts for moment in (attempt.began, attempt.ended))
+        return max((moment for moment in moments if moment), default=self.due)
+
+    @property
     def took(self) -> float | None:
         """How many seconds its last run took that came to an end."""
         last = self.result

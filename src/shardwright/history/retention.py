@@ -43,6 +43,9 @@ _OUR_IDS = "______________5%"
 
 _TICK = timedelta(microseconds=1)
 
+# When something last happened of a row.
+_heard = func.coalesce(LEDGER.c.ended, LEDGER.c.began, LEDGER.c.due)
+
 _SUMS = ("fires", "late_ms", "ran_ms")
 
 
@@ -72,8 +75,10 @@ def _tidy_ledger(store: Store, cut: datetime, oldest: datetime) -> int:
     newest = store.reading(lambda connection: connection.scalar(select(func.max(LEDGER.c.due))))
     if newest is None:
         return 0
-    # However far ahead somebody's clock is: what comes after all that is known is not too old.
-    cut = min(cut, newest + _TICK)
+    if cut > newest:
+        # However far ahead somebody's clock is: what comes after all that is known is not too old.
+        heard = store.reading(lambda connection: connection.scalar(select(func.max(_heard))))
+        cut = min(cut, (heard or newest) + _TICK)
     store.writing(partial(_note, cut=cut))
     gone = 0
     while portion := store.writing(partial(_roll_up, cut=cut, oldest=min(cut, oldest))):
@@ -95,11 +100,11 @@ def _note(connection: Connection, cut: datetime) -> None:
 
 
 def _roll_up(connection: Connection, cut: datetime, oldest: datetime) -> int:
-    """Count some rows that go, and delete them. What still runs is not counted as that, unless it is so old
-    that nobody will tell of its end."""
+    """Count some rows that go, and delete them: what was due long ago, and not run since. What still runs is
+    not counted as that, unless it is so old that nobody will tell of its end."""
     columns = (LEDGER.c.known_as, LEDGER.c.job, LEDGER.c.day, LEDGER.c.disposition, LEDGER.c.outcome)
-    over = or_(LEDGER.c.due < oldest, LEDGER.c.disposition != Disposition.RUNNING.value)
-    wanted = select(*columns, LEDGER.c.late_ms, LEDGER.c.ran_ms).where(LEDGER.c.due < cut, over)
+    over = or_(_heard < oldest, LEDGER.c.disposition != Disposition.RUNNING.value)
+    wanted = select(*columns, LEDGER.c.late_ms, LEDGER.c.ran_ms).where(LEDGER.c.due < cut, _heard < cut, over)
     locked = wanted.order_by(LEDGER.c.due, LEDGER.c.known_as).limit(AT_ONCE).with_for_update()
     found = connection.execute(locked).mappings().all()
     if not found:

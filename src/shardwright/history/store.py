@@ -185,7 +185,11 @@ def insert_new(connection: Connection, table: Table) -> Insert:
 
 def _write(connection: Connection, told: Sequence[Entry], trace: elasticjob.Trace | None) -> None:
     stored, first = _stored(connection, told), _kept_from(connection)
-    told = [entry for entry in told if first is None or entry.due >= first or entry.key in stored]
+    told = [
+        entry
+        for entry in told
+        if first is None or max(entry.due, entry.heard) >= first or entry.key in stored
+    ]
     if not told:
         return
     # Looked for first: an insert that finds its row there already locks more in MySQL than that row.
@@ -228,7 +232,7 @@ def _write_logs(connection: Connection, logged: Sequence[Logged]) -> None:
                 "fire": ledger.named(each.fire),
                 "item": each.item,
                 "attempt": each.attempt[:LONGEST_ATTEMPT],
-                "due": ledger.due(each.fire, each.at),
+                "due": max(ledger.due(each.fire, each.at), each.at),  # it may be of a fire of long ago
                 "lines": each.text,
                 "left_out": each.left_out,
             }
