@@ -181,8 +181,11 @@ def _is_behind(view: View, item: int) -> bool:
 
 
 def answered(view: View, item: int) -> datetime:
-    """Up to when the shard's fires are accounted for, or are none of ours."""
+    """Up to when the shard's fires are accounted for, or are none of ours. Where it has never run, since the
+    job's beginning: its first fire, or its only one, may have fallen while nobody was there, too."""
     at, found = claim.cursor(view, item).at, gap.known(view)
+    if at is None and found is not None and found.born > LONG_AGO:
+        at = found.born
     counts = found.counts_from(item) if found is not None else view.local.since
     if at is None or found is None or not makes_up(view):
         return max(moment for moment in (at, came(view, item), counts) if moment is not None)
