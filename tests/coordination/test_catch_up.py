@@ -157,7 +157,7 @@ def test_a_shard_that_has_never_run_has_nothing_to_make_up_for() -> None:
 
 def test_the_first_fire_of_a_shard_is_made_up_for_if_it_fell_while_nobody_was_there() -> None:
     """Which may be its only one."""
-    born = {"~gap": Gap("0/10 * * * * ? UTC", 2, born=after(25)).text()}
+    born: dict[str, Told] = {"~gap": Gap("0/10 * * * * ? UTC", 2, born=after(25)).text()}
     assert begun(a_comer("skip", None, nodes=born)) == []
     assert begun(a_comer("once", None, nodes=born)) == [(40, Source.CATCH_UP)]
     assert one_by_one(a_comer("all", None, nodes=born)) == [(30, Source.CATCH_UP), (40, Source.CATCH_UP)]
