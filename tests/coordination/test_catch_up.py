@@ -132,9 +132,14 @@ def there_since(seconds: float) -> dict[str, Told]:
 def test_what_fell_while_another_was_there_is_run_whoever_has_the_shard_by_now() -> None:
     """Its owner was dead, or frozen, and nobody knew; then it was given to one that had just come."""
     assert begun(a_comer("skip", cursor())) == []
-    for catch_up in ("skip", "once", "all"):
-        view = a_comer(catch_up, cursor(), nodes=there_since(-1000))
-        assert begun(view) == [(40, Source.SCHEDULED)]
+    assert begun(a_comer("skip", cursor(), nodes=there_since(-1000))) == [(40, Source.SCHEDULED)]
+
+
+def test_where_fires_are_made_up_for_it_does_not_matter_whether_others_were_there() -> None:
+    """They may have been frozen as we were, and have not been given up yet: no fire is to be lost by that."""
+    for catch_up in ("once", "all"):
+        alone, beside = a_comer(catch_up, cursor()), a_comer(catch_up, cursor(), nodes=there_since(-1000))
+        assert begun(alone) == begun(beside) != []
 
 
 def test_what_fell_before_the_first_of_those_came_who_are_there_is_skipped() -> None:

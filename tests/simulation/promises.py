@@ -218,7 +218,9 @@ class Watch:
         turn = cursor.began if owner.member.settings.group else None
         if turn is not None and world.clock.wall() < turn + timedelta(seconds=LINE):
             return  # a turn in the line is one run: who has several fires to catch up stands there as often
-        there = min(each.member.local.since for each in world.processes.values() if self._is_well(each))
+        there = owner.member.local.since
+        if owner.member.settings.catch_up == "skip":
+            there = min(each.member.local.since for each in world.processes.values() if self._is_well(each))
         floor = max(there, known.counts_from(item))
         if fire > floor and (cursor.at is None or cursor.at < fire):
             world.object(f"shard {item} of {owner.name} should have come to {fire}, and is at {cursor.at}")

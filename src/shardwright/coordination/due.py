@@ -151,7 +151,10 @@ def came(view: View, item: int) -> datetime:
     """From when on somebody was there for a shard: we, one of the others, or whoever was running it when we
     came."""
     known = claim.cursor(view, item)
-    there = somebody_came(view) if _is_behind(view, item) else view.local.since
+    # Where fires are made up for, none is lost by our coming later; and whoever is said to be there may have
+    # been frozen all the time.
+    others = not makes_up(view) and _is_behind(view, item)
+    there = somebody_came(view) if others else view.local.since
     began, ended = known.began or there, known.ended or LONG_AGO
     return began if began < there <= ended else there
 
