@@ -83,11 +83,18 @@ def test_a_java_runner_that_only_blinked_is_waited_for() -> None:
 
 
 def test_a_takers_death_before_it_started_puts_the_shard_up_again() -> None:
-    nodes = {**ALONE, **owned(A, B), "sharding/1/failovering": B}
+    """Java's: ours begin with the taking over."""
+    nodes = {**ALONE, **owned(A, B), "sharding/1/failovering": JAVA}
     (step,) = steps(nodes, cursors={0: None, 1: cursor(at=T)})
     assert step == do(
         Require("~~cursor/1", 3), Create("leader/failover/items/1"), Delete("sharding/1/failovering")
     )
+
+
+def test_what_a_taker_of_ours_left_whose_run_is_accounted_for_is_taken_away_and_not_put_up() -> None:
+    nodes = {**ALONE, **owned(A, B), "sharding/1/failovering": B}
+    (step,) = steps(nodes, cursors={0: None, 1: cursor(at=T)})
+    assert step == do(Require("~~cursor/1", 3), Delete("sharding/1/failovering"))
 
 
 def test_a_mark_is_put_up_that_java_left_over_what_it_had_taken_when_it_lost_its_session() -> None:
@@ -270,6 +277,15 @@ def test_where_failover_is_off_a_lasting_mark_of_the_dead_is_cleared_and_its_run
     assert list(failover.decide(view)) == [
         do(Delete("sharding/1/running"), Put("~~cursor/1", lost.text(), 3))
     ]
+
+
+def test_the_run_of_a_taker_that_died_while_failover_was_switched_off_is_lost_with_all_its_nodes() -> None:
+    """One that stayed would be put up for failover if that is switched on again."""
+    nodes = {**ALONE, **owned(A, A), "sharding/1/running": B, "sharding/1/failovering": B}
+    view = a_view(nodes, now=T, cursors={0: None, 1: cursor(at=T, run=LEFT)})
+    (step,) = failover.decide(view)
+    assert isinstance(step, Step)
+    assert {Delete("sharding/1/running"), Delete("sharding/1/failovering")} < set(step.writes)
 
 
 def test_at_most_once_never_runs_again_what_a_dead_member_had_begun() -> None:

@@ -125,6 +125,11 @@ class Watch:
             runner = self.world.session_of(mark.data) if mark is not None else None
             if mark is not None and runner not in (None, session):
                 self.world.object(f"shard {item} was put up, which {mark.data} runs")
+            run = self.cursor(int(item)).run
+            if run is None and not self.world.javas:
+                self.world.object(f"shard {item} was put up, and its run had ended")
+            elif run is not None and self.world.session_of(run.by) not in (None, session):
+                self.world.object(f"shard {item} was put up, which {run.by} has claimed")
 
     def _call_told(self, path: str, fire: str, by: str, state: str, round_: int = 0) -> None:
         kind = path.split("/")[-3]

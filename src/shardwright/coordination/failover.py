@@ -201,12 +201,14 @@ def look_after_taker(view: View, item: int) -> Iterator[Step | Look]:
     if not instance.dead(view, who):
         yield from instance.when_dead(view, who)
         yield from leave_to_java(view, item, who)
-    elif taken_up_since(view, item):
+    elif taken_up_since(view, item) or not view.config.failover:
         return
+    elif instance.is_python(who) and claim.cursor(view, item).run is None:
+        yield do(claim.unmoved(view, item), Delete(taking_node(item)))  # what it began is accounted for
     elif wanted(view):
         yield do(claim.unmoved(view, item), *up(view, item))
-    elif view.config.failover:
-        yield do(Delete(taking_node(item)), *lost(view, item))
+    else:
+        yield do(*lost(view, item))
 
 
 def let_go(view: View, item: int) -> Iterator[Step]:
@@ -241,6 +243,8 @@ def up(view: View, item: int) -> Iterator[Write]:
 
 def lost(view: View, item: int) -> Iterator[Write]:
     """The job does not want it run again: account for it."""
+    if taking_node(item) in view.tree and instance.dead(view, view.tree.get(taking_node(item)) or ""):
+        yield Delete(taking_node(item))
     if claim.cursor(view, item).run is not None:
         yield from claim.give_up(view, item, DIED)
     else:
