@@ -55,9 +55,10 @@ def run(
     java: bool | None = None,
     hooks: bool | None = None,
     group: bool | None = None,
+    catch_up: str | None = None,
 ) -> Report:
     """Trouble, quiet, and the promises held up; raises AssertionError with the story if one was broken."""
-    world = a_world(seed, decide, registry, member, hooks, group)
+    world = a_world(seed, decide, registry, member, hooks, group, catch_up)
     faults = play(world, seed, java=java)
     return Report(seed, world.looks, faults, world.clock.boot() / 3600, world.seen)
 
@@ -95,14 +96,16 @@ def a_world(
     member: type[Member] = Member,
     called: bool | None = None,
     group: bool | None = None,
+    catch_up: str | None = None,
 ) -> World:
     chance = random.Random(f"config {seed}")
     hooks = Hooks(
         started=chance.random() < 0.5, completed=True, started_timeout=20.0, again=chance.random() < 0.7
     )
+    config = a_config(chance, group)
     world = World(
         seed,
-        a_config(chance, group),
+        config.replace(catch_up=catch_up) if catch_up else config,
         decide=decide,
         registry=registry,
         member=member,

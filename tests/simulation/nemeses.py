@@ -38,6 +38,12 @@ def crash(world: World, process: Process) -> None:
     world.crash(process)
 
 
+def restart(world: World, process: Process) -> None:
+    """A process dies, and is started anew, as its supervisor does: soon, and under another name."""
+    world.crash(process)
+    world.clock.at(world.clock.boot() + world.random.choice((0.5, 2.0, 6.0)), lambda: join(world))
+
+
 def crash_all(world: World, process: Process) -> None:
     """Everybody dies at once; two come back together."""
     for each in list(world.processes.values()):
@@ -191,6 +197,7 @@ def _server(world: World, process: Process, state: str) -> None:
 #: What may happen to a process of ours at any time.
 USUAL: tuple[Nemesis, ...] = (
     crash,
+    restart,
     pause,
     cut,
     lose_reply,

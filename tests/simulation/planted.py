@@ -49,6 +49,8 @@ class Bug:
     """Whether it takes hooks."""
     group: bool | None = None
     """Whether it takes a group."""
+    catch_up: str | None = None
+    """How missed fires are to be caught up with, if it takes that."""
 
     def run(self, seed: int) -> chaos.Report:
         with answering(self.instead):
@@ -60,6 +62,7 @@ class Bug:
                 java=self.java,
                 hooks=self.hooks,
                 group=self.group,
+                catch_up=self.catch_up,
             )
 
 
@@ -292,7 +295,10 @@ BUGS: dict[str, Bug] = {
         instead=((group, "give_back", _give_any_back),), group=True
     ),
     "a newcomer takes its own time for everybody's": Bug(
-        instead=((due, "somebody_came", lambda view: view.local.since),)
+        instead=((due, "somebody_came", lambda view: view.local.since),),
+        java=False,
+        group=False,
+        catch_up="skip",
     ),
     "fires that are passed over are not told of": Bug(
         instead=((due, "passed", lambda view, item, fire: ()),)

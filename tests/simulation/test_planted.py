@@ -9,7 +9,7 @@ from tests.registry.summary import SAY
 from . import many, planted
 
 #: How many seeds a bug may hide from.
-MOST = 200
+MOST = 400
 
 
 @pytest.mark.slow
