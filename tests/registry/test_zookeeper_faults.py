@@ -7,11 +7,13 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 
 import pytest
 from kazoo.client import KazooClient
-from kazoo.security import make_digest_acl
+from kazoo.security import make_acl, make_digest_acl
 
+from shardwright.clock import SystemClock
 from shardwright.errors import NotAllowed, RegistryError, Unreachable
 from shardwright.registry import (
     Create,
@@ -28,6 +30,7 @@ from shardwright.registry import (
     session_ender,
 )
 from shardwright.registry.zookeeper import ZookeeperRegistry
+from shardwright.registry.zookeeper.client import Access
 from tests.certificates import Certificates, make
 from tests.faults.processes import Child
 from tests.faults.proxy import Proxy
@@ -601,6 +604,57 @@ def test_a_server_that_does_not_answer_is_not_waited_for(zookeeper_server: Serve
     with pytest.raises(Unreachable, match="no ZooKeeper server answered"):
         connect(f"zookeeper://{zookeeper_server.hosts}/x?session_timeout=60s", patience=0.5)
     assert registry.clock.boot() - start < 30
+
+
+class Ahead(SystemClock):
+    """The clock of a machine that is a day ahead of all others."""
+
+    def wall(self) -> datetime:
+        return super().wall() + timedelta(days=1)
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["in an empty registry", "beside others"])
+def test_the_servers_time_is_known_before_anything_could_go_by_it_and_nothing_is_left_of_the_asking(
+    zookeeper_server: Server, begun: bool
+) -> None:
+    if begun:
+        others = open_at(url(zookeeper_server.hosts))
+        land(others, Create("/contract~shardwright/job/cursor/0", "{}"))
+        others.close()
+    ours = ZookeeperRegistry(
+        zookeeper_server.hosts, Access(), namespace="/contract", timeout=LONG, patience=10.0, clock=Ahead()
+    )
+    told: list[datetime] = []
+    ours.listener = lambda state, session: told.append(ours.now())
+    ours.wait_for(lambda: ours.session() is not None, what="a session")
+    assert abs((told[0] - SystemClock().wall()).total_seconds()) < 3600
+    for folder in ("/", "/contract~shardwright"):
+        names = ours.wait(ours.names([folder]))[folder] or ()
+        assert not [name for name in names if "time" in name]
+    ours.close()
+
+
+def test_who_may_not_ask_for_the_time_goes_by_the_machines_clock_until_a_write_of_its_own_tells_it(
+    zookeeper_server: Server,
+) -> None:
+    plain = KazooClient(zookeeper_server.hosts, auth_data={("digest", "they:s3cret")})
+    plain.start()
+    plain.create("/contract/a", b"", makepath=True)
+    plain.create("/contract~shardwright")
+    reading = make_acl("world", "anyone", read=True)
+    for path in ("/contract~shardwright", "/"):
+        plain.set_acls(path, [reading, make_digest_acl("they", "s3cret", all=True)])
+    ours = ZookeeperRegistry(
+        zookeeper_server.hosts, Access(), namespace="/contract", timeout=LONG, patience=10.0, clock=Ahead()
+    )
+    ours.wait_for(lambda: ours.session() is not None, what="a session")
+    assert abs((ours.now() - Ahead().wall()).total_seconds()) < 3600
+    land(ours, Put("/contract/a", "told"))
+    assert abs((ours.now() - SystemClock().wall()).total_seconds()) < 3600
+    ours.close()
+    plain.set_acls("/", [make_acl("world", "anyone", all=True)])
+    plain.stop()
+    plain.close()
 
 
 # -- getting in -------------------------------------------------------------------------------------------

@@ -525,11 +525,41 @@ class ZookeeperRegistry(Driver):
                 self._suspended()
                 self._move(State.LOST)
             self._session = session
+        self._confide()
+        if self._time_ahead is None:
+            here = f"{self.namespace}~shardwright/~time-{session.id}"
+            self._ask_time(session, ["", *words.parents(here)])
+        else:
+            self._enter(session)
+
+    def _ask_time(self, session: Session, folders: list[str]) -> None:
+        """Ask the server what time it is, before anything goes by it: have a node made, written and taken
+        away again in one transaction, in the last of these places that is there, and where we may."""
+        *others, folder = folders
+        node = f"{folder}/~time-{session.id}"
+        asked = (wire.create(node, "", 0, self._client.acl), wire.set_data(node, "", 0), wire.delete(node, 1))
+
+        def answered(call: Call, frame: bytes) -> None:
+            _, _, error = wire.header(frame)
+            told = [] if error else [each for each in wire.results(frame) if isinstance(each, wire.Stat)]
+            if self._closed or self._session is not session or call.sent is None:
+                return
+            if told:
+                self._set_time(told[0].written_at, call.sent, call.received)
+            elif others:
+                self._ask_time(session, others)
+                return
+            else:
+                log.info("no permission to ask the registry for its time: it is learned with the first claim")
+            self._enter(session)
+
+        self._client.send(session.id, [Call(wire.MULTI, wire.transaction(asked), answered, _no_matter)])
+
+    def _enter(self, session: Session) -> None:
         if session.lease_left() <= 0:
             self._client.drop()  # old news by now: connect anew and see
             return
         self._loader.reset()
-        self._confide()
         self._move(State.CONNECTED)
         if len(self._mirrors):
             self._watch(list(self._mirrors))
