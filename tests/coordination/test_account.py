@@ -140,7 +140,7 @@ def test_the_last_fire_of_all_is_said_to_be_skipped_if_it_fell_while_nobody_was_
 
 def test_the_last_fire_of_all_is_run_if_somebody_was_there_or_it_is_made_up_for() -> None:
     for steps in (a_single_fire(NOW), a_single_fire(T + timedelta(seconds=5), catch_up="once")):
-        assert [each.fire for each in starts(steps)] == [T.isoformat()]
+        assert [each.fire for each in starts([*steps])] == [T.isoformat()]
         assert told(steps) == []
 
 

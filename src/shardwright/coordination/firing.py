@@ -66,8 +66,8 @@ def _is_wanted(view: View, item: int) -> bool:
 
 
 def close(view: View, items: list[int]) -> Iterator[Step]:
-    """Fires that do not run are told of with the next that does. Where the schedule has none any more, as that
-    of one fire that fell while nobody was there, they are told of by themselves."""
+    """Fires that do not run are told of with the next that does. Where the schedule has none any more, as
+    that of one fire that fell while nobody was there, they are told of by themselves."""
     last = due.last_of_all(view)
     if last is None:
         return
