@@ -166,6 +166,32 @@ def test_after_a_stop_nothing_of_us_is_left_but_what_outlives_us(url: str) -> No
     assert "instance" not in (found[f"{root}/leader/election"] or ())
 
 
+def test_a_start_that_fails_leaves_nobody_behind_and_may_be_tried_again(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(record: logging.LogRecord) -> bool:
+        if "second" in record.getMessage():
+            raise OSError("no room for the log")
+        return True
+
+    scheduler = Scheduler(url)
+    for name in ("first", "second"):
+        scheduler.add(lambda: None, name, cron=EVERY_SECOND)
+    log = logging.getLogger("shardwright")
+    log.addFilter(fails)
+    caplog.set_level(logging.INFO)
+    try:
+        with pytest.raises(OSError, match="no room for the log"):
+            scheduler.start()
+    finally:
+        log.removeFilter(fails)
+    with connect(url) as watcher:
+        nodes = f"{watcher.namespace}~shardwright/first/watched/alive"
+        watcher.wait_for(lambda: not watcher.wait(watcher.names([nodes]))[nodes], what="its session's end")
+    with scheduler:
+        assert scheduler.is_leader("second")
+
+
 def test_jobs_come_and_go_while_the_scheduler_runs(url: str) -> None:
     seen = Seen()
     with Scheduler(url) as scheduler:

@@ -425,10 +425,10 @@ class Scheduler:
     def _begin(self, failed: Callable[[Exception], None]) -> Process:
         if self._history is not None:
             check_place(self._history)
+        where = self._address or identity.address()
         registry = registries.connect(self._url)
         if self._line is not None:
             registry.confide(self._line.session)
-        where = self._address or identity.address()
         log.info("%s: joined as %s", parse(self._url), where)
         process = Process(
             registry,
@@ -440,7 +440,11 @@ class Scheduler:
             failed=failed,
         )
         process.start()
-        process.add(*self._jobs.values())
+        try:
+            process.add(*self._jobs.values())
+        except BaseException:
+            process.abandon()  # whoever asks again must not find us still there
+            raise
         process.reactor.post(process.stand_sentry)
         return process
 
