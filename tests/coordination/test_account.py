@@ -10,11 +10,11 @@ from shardwright.coordination import account, claim, due, ending, failover, firi
 from shardwright.coordination.account import Entry, Passed, Ran
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.coordination.gap import Gap
-from shardwright.coordination.step import Create, Look, Put, Require, Step
+from shardwright.coordination.step import Create, Look, Put, Step
 from shardwright.coordination.view import Run, View
 from shardwright.outcomes import CUT_SHORT
 
-from .test_firing import FIRE, LED, T, cursor, owned, starts
+from .test_firing import FIRE, LED, T, cursor, owned
 from .views import JAVA, NOW, A, B, a_view, member
 
 EVERY_TEN = ("0/10 * * * * ?", "UTC", "")
@@ -111,37 +111,6 @@ def test_fires_that_fell_while_nobody_was_there_are_skipped_or_made_up_for() -> 
     ]
     (all_of_them,) = late(NOW, came, catch_up="once")
     assert all_of_them == Passed(NOW, BEFORE_LAST, account.MADE_GOOD, LAST, EVERY_TEN, 1)
-
-
-def a_single_fire(came: datetime, **config: object) -> list[Step | Look]:
-    """What is done by one that came to a job of one fire, at T, and looks a minute after its beginning."""
-    text = f"once {T.isoformat()}"
-    view = a_view(
-        {**LED, **owned(A, B), "~gap": Gap(f"{text} UTC", 2, since=NOW, alone=NOW, born=NOW).text()},
-        now=NOW + timedelta(minutes=1),
-        config={"cron": None, "schedule": text, **config},
-        cursors={0: None, 1: None},
-    )
-    return list(firing.decide(seen(view, since=came)))
-
-
-def test_the_last_fire_of_all_is_said_to_be_skipped_if_it_fell_while_nobody_was_there() -> None:
-    """There is no other to say it with."""
-    came = T + timedelta(seconds=5)
-    steps = a_single_fire(came)
-    (skipped,) = told(steps)
-    assert skipped == Passed(NOW, T, account.SKIPPED, due.NOBODY, (f"once {T.isoformat()}", "UTC", ""), 1)
-    (step,) = (step for step in steps if isinstance(step, Step))
-    assert Require("sharding/0/instance", 7) in step.writes
-    (moved,) = (claim.read(write.data) for write in step.writes if isinstance(write, Create))
-    assert moved.at == T  # so it is said once
-    assert told(a_single_fire(came), 1) == []  # it is not ours
-
-
-def test_the_last_fire_of_all_is_run_if_somebody_was_there_or_it_is_made_up_for() -> None:
-    for steps in (a_single_fire(NOW), a_single_fire(T + timedelta(seconds=5), catch_up="once")):
-        assert [each.fire for each in starts([*steps])] == [T.isoformat()]
-        assert told(steps) == []
 
 
 def test_more_fires_than_are_made_up_for_are_skipped() -> None:

@@ -265,21 +265,6 @@ def _stretches(view: View, item: int, fire: datetime) -> Iterator[tuple[datetime
     yield fire, account.MADE_GOOD, fire.isoformat()
 
 
-def last_of_all(view: View) -> datetime | None:
-    """The last fire of a schedule that has come to its end."""
-    here = span(view.schedule, view.now) if view.schedule is not None else None
-    return here.fire if here is not None and here.following is None else None
-
-
-def missed_for_good(view: View, item: int, last: datetime) -> tuple[account.Passed, ...]:
-    """What becomes of the fires up to the last of all that a shard has not come to and will not come to."""
-    at, found = claim.cursor(view, item).at, gap.known(view)
-    since = at or (found.born if found is not None else LONG_AGO)
-    if not LONG_AGO < since < last <= answered(view, item):
-        return ()
-    return passed(view, item, last + timedelta(microseconds=1))
-
-
 def fallen_into(view: View, item: int, at: datetime | None) -> Iterator[account.Passed]:
     """The fires that a shard's cursor goes past, up to this one, because its run took longer."""
     since = claim.cursor(view, item).at
