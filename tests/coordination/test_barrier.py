@@ -225,10 +225,11 @@ def test_the_end_of_a_shard_that_was_disabled_while_it_ran_is_waited_for() -> No
 def test_the_end_of_a_disabled_shard_whose_runner_died_over_it_is_waited_for() -> None:
     """It is put up, taken over and run to its end by another, or accounted for."""
     nodes = {**TWO, **came(FIRST, kind="completed"), "sharding/1/disabled": ""}
+    on = {"failover": True}
     dead = "10.0.0.9@-@9-dead"
-    assert steps({**nodes, "sharding/1/running": dead}, hooks=END) == []
-    assert steps({**nodes, "leader/failover/items/1": ""}, hooks=END) == []
-    assert steps({**nodes, "sharding/1/failovering": dead}, hooks=END) == []
+    assert steps({**nodes, "sharding/1/running": dead}, hooks=END, config=on) == []
+    assert steps({**nodes, "leader/failover/items/1": ""}, hooks=END, config=on) == []
+    assert steps({**nodes, "sharding/1/failovering": dead}, hooks=END, config=on) == []
 
 
 def test_what_is_called_at_the_end_waits_for_ends() -> None:

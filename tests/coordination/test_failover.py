@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from shardwright.coordination import failover, latch, leader, unheard
+from shardwright.coordination import failover, firing, latch, leader, unheard
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.coordination.step import Claim, Create, Delete, Look, Put, Require, Reread, Start, Step, do
 from shardwright.coordination.view import Run, Source
 from shardwright.registry import Unread
 
-from .test_firing import FIRE, T, cursor, owned
+from .test_firing import FIRE, LED, T, cursor, owned, starts
 from .views import JAVA, NOW, A, B, Told, a_view, member
 
 ON = {"failover": True}
@@ -95,6 +95,14 @@ def test_what_a_taker_of_ours_left_whose_run_is_accounted_for_is_taken_away_and_
     nodes = {**ALONE, **owned(A, B), "sharding/1/failovering": B}
     (step,) = steps(nodes, cursors={0: None, 1: cursor(at=T)})
     assert step == do(Require("~~cursor/1", 3), Delete("sharding/1/failovering"))
+
+
+def test_what_a_taker_of_ours_left_is_put_up_where_nothing_is_known_of_its_run() -> None:
+    """Somebody has taken the cursor away, or it makes no sense."""
+    nodes = {**ALONE, **owned(A, B), "sharding/1/failovering": B}
+    (step,) = steps(nodes, cursors={0: None, 1: None})
+    assert isinstance(step, Step)
+    assert Create("leader/failover/items/1") in step.writes
 
 
 def test_a_mark_is_put_up_that_java_left_over_what_it_had_taken_when_it_lost_its_session() -> None:
@@ -277,6 +285,22 @@ def test_where_failover_is_off_a_lasting_mark_of_the_dead_is_cleared_and_its_run
     assert list(failover.decide(view)) == [
         do(Delete("sharding/1/running"), Put("~~cursor/1", lost.text(), 3))
     ]
+
+
+def test_where_failover_is_off_a_shard_is_its_owners_whatever_nodes_are_left_of_it() -> None:
+    """A Java leader does not take them away."""
+    left = ("sharding/0/failover", "sharding/0/failovering")
+    nodes: dict[str, Told] = {
+        **LED,
+        **member(JAVA),
+        leader.NODE: JAVA,
+        **owned(A, B),
+        **dict.fromkeys(left, JAVA),
+    }
+    off, on = ({"failover": failover_on} for failover_on in (False, True))
+    for config, begun in ((off, [0]), (on, [])):
+        view = a_view(nodes, now=T, config=config, cursors={0: cursor(), 1: None})
+        assert [each.item for each in starts(list(firing.decide(view)))] == begun
 
 
 def test_the_run_of_a_taker_that_died_while_failover_was_switched_off_is_lost_with_all_its_nodes() -> None:

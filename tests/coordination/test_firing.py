@@ -131,7 +131,7 @@ def test_a_fire_from_before_we_were_in_the_job_is_none_of_ours() -> None:
 
 def test_disabled_shards_and_those_taken_over_are_left_out() -> None:
     nodes = {**LED, **owned(A, A), "sharding/0/disabled": "", "sharding/1/failover": B, f"~alive/{B}": ""}
-    assert starts(list(firing.decide(a_view(nodes, now=T)))) == []
+    assert starts(list(firing.decide(a_view(nodes, now=T, config={"failover": True})))) == []
 
 
 def test_a_shard_that_runs_is_not_started_and_its_late_fire_is_made_good_after_it() -> None:

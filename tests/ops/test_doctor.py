@@ -315,6 +315,7 @@ def test_a_clock_that_is_not_the_registrys_is_found_and_troublesome_where_a_job_
         before = bureau.everything()
         (all_jobs, strict) = doctor.examine(bureau.registry).findings
         assert bureau.everything() == before
+        assert not [name for name in looking.children(bureau.members, "/") if "~clock" in name]
     assert (all_jobs.kind, all_jobs.severity, all_jobs.job) == ("clock", Severity.NOTICE, "")
     assert (strict.kind, strict.severity, strict.job) == ("clock", Severity.TROUBLE, "strict")
     assert "its max_time_diff_seconds is 3" in strict.what

@@ -50,8 +50,11 @@ def waiting(view: View) -> list[int]:
 
 
 def taken(view: View, item: int) -> bool:
-    """Whether somebody has taken the shard over, or may: then it is not its owner's to start."""
-    return any(node(item) in view.tree for node in (taken_node, taking_node, waiting_node))
+    """Whether somebody has taken the shard over, or may: then it is not its owner's to start. Where failover
+    is off such nodes are what is left of it, and a Java leader leaves them where they are."""
+    return view.config.failover and any(
+        node(item) in view.tree for node in (taken_node, taking_node, waiting_node)
+    )
 
 
 def owns(view: View, item: int) -> bool:
@@ -203,7 +206,7 @@ def look_after_taker(view: View, item: int) -> Iterator[Step | Look]:
         yield from leave_to_java(view, item, who)
     elif taken_up_since(view, item) or not view.config.failover:
         return
-    elif instance.is_python(who) and claim.cursor(view, item).run is None:
+    elif instance.is_python(who) and view.cursors.node(item) and claim.cursor(view, item).run is None:
         yield do(claim.unmoved(view, item), Delete(taking_node(item)))  # what it began is accounted for
     elif wanted(view):
         yield do(claim.unmoved(view, item), *up(view, item))

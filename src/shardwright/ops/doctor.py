@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import OperationError
-from ..registry import Registry
+from ..registry import Create, Delete, Landed, Put, Registry
 from . import checks, looking, removal
 from .findings import Finding, Severity
 from .looking import Sight
@@ -55,6 +55,7 @@ def examine(registry: Registry, job: str | None = None) -> Report:
     else:
         sights = [sight for sight in looking.all_at(registry, looking.jobs(registry)) if "" in sight.job]
         between = [*no_jobs(registry, sights), *left_over(registry, sights)]
+    learn_time(registry)
     apart = abs((registry.now() - registry.clock.wall()).total_seconds())
     found = [finding for sight in sights for finding in checks.of(sight)]
     costs = [Cost(sight.name, *checks.cost(sight)) for sight in sights]
@@ -115,6 +116,18 @@ def left_over(registry: Registry, sights: Sequence[Sight]) -> Iterator[Finding]:
             f"wait until {alive[0]} has stopped" if alive else "take them away",
             () if alive else removal.leftovers(sight).writes,
         )
+
+
+def learn_time(registry: Registry) -> None:
+    """Have the registry tell its time, which ZooKeeper does in answer to a write alone: to a node of our own
+    that is there for that moment. Who may not write there believes the machine's clock."""
+    session = registry.session()
+    if session is None:
+        return
+    node = f"{registry.namespace}{looking.OURS}~clock-{session.id}"
+    if isinstance(registry.wait(registry.commit(Create(node, ephemeral=True))), Landed):
+        registry.wait(registry.commit(Put(node)))
+        registry.wait(registry.commit(Delete(node)))
 
 
 def clocks_differ(registry: Registry, sights: Sequence[Sight], apart: float) -> Iterator[Finding]:

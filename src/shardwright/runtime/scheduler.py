@@ -427,25 +427,26 @@ class Scheduler:
             check_place(self._history)
         where = self._address or identity.address()
         registry = registries.connect(self._url)
-        if self._line is not None:
-            registry.confide(self._line.session)
-        log.info("%s: joined as %s", parse(self._url), where)
-        process = Process(
-            registry,
-            address=where,
-            workers=Workshop(self._threads, in_loop=self._is_coroutine),
-            desk=self._desk,
-            chronicle=Chronicle(registry.clock, self._history, self._consumers),
-            missed_after=self._missed_after,
-            failed=failed,
-        )
-        process.start()
-        try:
+        with contextlib.ExitStack() as undoing:  # whoever tries again must not find us still there
+            undoing.callback(registry.close)
+            if self._line is not None:
+                registry.confide(self._line.session)
+            log.info("%s: joined as %s", parse(self._url), where)
+            process = Process(
+                registry,
+                address=where,
+                workers=Workshop(self._threads, in_loop=self._is_coroutine),
+                desk=self._desk,
+                chronicle=Chronicle(registry.clock, self._history, self._consumers),
+                missed_after=self._missed_after,
+                failed=failed,
+            )
+            undoing.pop_all()
+            undoing.callback(process.abandon)
+            process.start()
             process.add(*self._jobs.values())
-        except BaseException:
-            process.abandon()  # whoever asks again must not find us still there
-            raise
-        process.reactor.post(process.stand_sentry)
+            process.reactor.post(process.stand_sentry)
+            undoing.pop_all()
         return process
 
     def _give_up(self, error: Exception) -> None:

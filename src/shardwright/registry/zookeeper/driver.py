@@ -550,7 +550,7 @@ class ZookeeperRegistry(Driver):
                 self._ask_time(session, others)
                 return
             else:
-                log.info("no permission to ask the registry for its time: it is learned with the first claim")
+                log.info("the registry cannot be asked for its time here: it is learned with the first claim")
             self._enter(session)
 
         self._client.send(session.id, [Call(wire.MULTI, wire.transaction(asked), answered, _no_matter)])
