@@ -1,12 +1,16 @@
 """Children: what they see, what is kept of what they print, how they end, and what becomes of their guard."""
 
+import fcntl
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -211,6 +215,20 @@ def test_when_the_guard_is_killed_its_children_end_and_later_ones_have_another()
     with Deaths() as deaths:
         assert run_and(shard.cancel, shard, parent("stubborn", grace=0.1), deaths).stopped
         deaths.expect()
+
+
+def test_what_a_guard_was_told_and_did_not_take_before_it_was_killed_is_started_by_another() -> None:
+    guard = the_guard()
+    lines_of(Program([*PYTHON, "print('it listens')"], {}))
+    os.kill(guard.pid, signal.SIGSTOP)
+    with ThreadPoolExecutor() as others:
+        run = others.submit(lines_of, Program([*PYTHON, "print('at work')"], {}))
+        told = False
+        while not told:
+            told = bool(struct.unpack("i", fcntl.ioctl(guard._control, termios.TIOCOUTQ, bytes(4)))[0])
+        os.kill(guard.pid, signal.SIGKILL)
+        assert run.result(20) == ["at work"]
+    assert the_guard().pid != guard.pid
 
 
 def test_a_guard_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,14 @@ _WHY_REFUSED = {
 }
 
 
+#: How many seconds a guard that was killed may take to be gone.
+MOMENT = 1.0
+
+
+class NotTaken(Exception):
+    """The guard let go of an order before it took it: nothing was started. Says whose."""
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """What to run, and how."""
@@ -106,8 +114,14 @@ def run(
                 log.warning("the guard process is replaced: it took no order (%s)", error)
                 guard.kill()
                 continue
-            with guard.telling(child), shard.on_cancel(child.stop):
-                return child.wait(guard)
+            try:
+                with guard.telling(child), shard.on_cancel(child.stop):
+                    return child.wait(guard)
+            except NotTaken as error:
+                if not guard.ends(MOMENT):
+                    raise Failed(f"{error}: not started, as its guard process has no room for it") from None
+                log.warning("the guard process is replaced: it was killed before it took an order")
+                guard.kill()
     raise Failed(f"{shard.job_name}, shard {shard.item}: not started, as no guard process takes the order")
 
 
@@ -130,6 +144,7 @@ class Child:
         self._name = f"{shard.job_name}, shard {shard.item}"
         folder = _here()
         self._pid = 0
+        self._taken = False
         self._ended: Ended | None = None
         self._why = ""
         self._refused: int | None = None
@@ -229,6 +244,8 @@ class Child:
 
     def _answered(self, line: str) -> None:
         match line.split(" "):
+            case ["taken"]:
+                self._taken = True
             case ["started", pid]:
                 self._pid, self._news_by = int(pid), math.inf
                 if self._shard.cancelled:
@@ -243,8 +260,10 @@ class Child:
         """The guard is gone, and the child with it; see to the rest of its group."""
         if self._ended is not None:
             return
+        if not self._taken:
+            raise NotTaken(self._name)
         if not self._pid:
-            raise Failed(f"{self._name}: not started, as its guard process has no room for it, or was killed")
+            raise Failed(f"{self._name}: hardly begun, as its guard process was killed")
         with contextlib.suppress(OSError):
             os.killpg(self._pid, signal.SIGKILL)
         raise Failed(f"{self._name}: ended in mid-run, as its guard process was killed")

@@ -12,7 +12,8 @@ for the run, what becomes the child's files 0, 1, 2 and so on, and maybe the pro
     over the channel, to the guard    {"argv": …}            what to start: see `Run.begin`
                                       lease 4711.2           until when it may run, by the boot clock
                                       stop                   SIGTERM, and SIGKILL after the grace
-    and back                          started 4242           the number of the process
+    and back                          taken                  it is about to be started: until then nothing was
+                                      started 4242           the number of the process
                                       refused 13             why not, as an errno
                                       ended -9 lease         how it ended (negative: the signal), and why:
                                                              of itself (-), by stop, or by lease
@@ -99,6 +100,7 @@ class Run:
             self._finish(-signal.SIGKILL, "lease")
             return
         guard = os.getpid()
+        self._say("taken")
         try:
             self.pid = os.fork()
         except OSError as error:

@@ -55,6 +55,14 @@ class Guard:
     def alive(self) -> bool:
         return not self._over and self._process.poll() is None
 
+    def ends(self, within: float) -> bool:
+        """Whether it is dead, or dies within so many seconds: one that was killed takes its time to."""
+        try:
+            self._process.wait(within)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def take(self, files: list[int]) -> None:
         """Hand it the files of a new run."""
         with self._taking:
