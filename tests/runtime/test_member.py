@@ -91,6 +91,22 @@ def test_an_answer_that_comes_when_the_lease_is_out_starts_nothing_until_the_cla
     assert token > claimed
 
 
+def test_who_stood_still_in_the_midst_of_a_round_decides_nothing_by_the_session_from_before() -> None:
+    """It may not be given up yet, where all the others stood still, too. What fell meanwhile fell while
+    nobody was there, and that is known with the next session only."""
+    alone = Alone()
+    alone.advance(8.5)
+    session = alone.registry.session()
+    assert session is not None
+    alone.registry.pause()
+    alone.clock.advance(session.lease_left())
+    before = alone.store.number
+    assert alone.member.turn()
+    assert alone.store.number == before
+    alone.settle()
+    assert alone.store.number > before
+
+
 def test_a_claim_whose_answer_was_lost_is_found_again_and_run_once() -> None:
     alone = Alone()
     alone.advance(8.5)

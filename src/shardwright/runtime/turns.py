@@ -143,6 +143,11 @@ class Turns(ABC):
         except Unread as unread:
             self._read(unread.paths)
             return True
+        if not self._holds():
+            # We stood still over it, for so long that others may hold us for dead: it was decided by the time
+            # of day that it is now, and by what we knew then.
+            self._again = True
+            return True
         for each in decided:
             if isinstance(each, Look):
                 self._look_at = each.at if self._look_at is None else min(self._look_at, each.at)
