@@ -20,6 +20,7 @@ import pytest
 from shardwright import JobError, Listener, Scheduler, Shard
 from shardwright.registry import Delete, connect
 from shardwright.runtime import hub, supervisor
+from tests.executors.test_orphans import Deaths
 from tests.faults.processes import Child
 from tests.runtime import children
 from tests.zookeeper_server import Server
@@ -152,6 +153,32 @@ def test_what_does_not_end_in_time_is_told_to_stop(url: str) -> None:
     assert began.wait(PATIENCE)
     scheduler.stop(grace=0.1)
     assert told.is_set()
+
+
+def never_end(shard: Shard) -> None:
+    Path(shard.job_parameter).write_text(str(os.getpid()))
+    while True:
+        signal.pause()
+
+
+@pytest.mark.parametrize("lease_lost", ["stop", "continue"])
+def test_what_does_not_end_in_time_in_a_process_of_its_own_has_ended_before_others_may_begin_it(
+    tmp_path: Path, lease_lost: str
+) -> None:
+    url = f"memory://test{next(numbers)}"
+    begun = tmp_path / "begun"
+    os.mkfifo(begun)
+    scheduler = Scheduler(url)
+    scheduler.add(never_end, "job", cron=None, isolated=True, lease_lost=lease_lost, parameter=str(begun))
+    with connect(url) as watcher, Deaths() as deaths, ThreadPoolExecutor() as others:
+        scheduler.start()
+        scheduler.trigger("job")
+        deaths.add(int(begun.read_text()))
+        stopped = others.submit(scheduler.stop, grace=0.1)
+        nodes = f"{watcher.namespace}~shardwright/job/watched/alive"
+        watcher.wait_for(lambda: not watcher.wait(watcher.names([nodes]))[nodes], what="its session's end")
+        deaths.expect(within=0.0)
+        stopped.result(PATIENCE)
 
 
 def test_after_a_stop_nothing_of_us_is_left_but_what_outlives_us(url: str) -> None:

@@ -131,7 +131,8 @@ def environment(names: Iterable[str]) -> dict[str, str]:
 
 
 class Child:
-    """One child, as the thread that waits for it sees it. `stop` and `tell_lease` are for other threads."""
+    """One child, as the thread that waits for it sees it. `stop`, `kill` and `tell_lease` are for other
+    threads."""
 
     def __init__(
         self,
@@ -140,7 +141,7 @@ class Child:
         printed: Callable[[str, str], None],
         said: Callable[[str], None] | None,
     ) -> None:
-        self._shard, self._program = shard, program
+        self.shard, self._program = shard, program
         self._name = f"{shard.job_name}, shard {shard.item}"
         folder = _here()
         self._pid = 0
@@ -190,7 +191,7 @@ class Child:
     def tell_lease(self) -> None:
         """Tell guard and child until when the lease lasts, and the child whether its shard is to move, if
         that has changed."""
-        until, moves = self._lease_end(), self._shard.to_move
+        until, moves = self._lease_end(), self.shard.to_move
         if abs(until - self._until) < 0.001 and moves == self._moves:
             return
         self._until, self._moves = until, moves
@@ -203,6 +204,10 @@ class Child:
         """Have it stopped: SIGTERM now, SIGKILL after the grace."""
         self._news_by = min(self._news_by, self._stopped_by())
         _send(self._channel, "stop\n")
+
+    def kill(self) -> None:
+        self._news_by = min(self._news_by, boot() + PATIENCE)
+        _send(self._channel, "kill\n")
 
     def wait(self, guard: Guard) -> Ended:
         """Read what it prints and says until it has ended, and say how it did."""
@@ -233,7 +238,7 @@ class Child:
     def _lease_end(self) -> float:
         # The clock first: if this process stands still between the two, the lease told is the shorter one.
         now = boot()
-        return now + self._shard.lease_left
+        return now + self.shard.lease_left
 
     def _stopped_by(self) -> float:
         return boot() + self._program.grace + PATIENCE
@@ -248,7 +253,7 @@ class Child:
                 self._taken = True
             case ["started", pid]:
                 self._pid, self._news_by = int(pid), math.inf
-                if self._shard.cancelled:
+                if self.shard.cancelled:
                     self._news_by = self._stopped_by()
                 log.debug("%s: runs as process %d", self._name, self._pid)
             case ["refused", number]:

@@ -12,6 +12,7 @@ for the run, what becomes the child's files 0, 1, 2 and so on, and maybe the pro
     over the channel, to the guard    {"argv": …}            what to start: see `Run.begin`
                                       lease 4711.2           until when it may run, by the boot clock
                                       stop                   SIGTERM, and SIGKILL after the grace
+                                      kill                   SIGKILL
     and back                          taken                  it is about to be started: until then nothing was
                                       started 4242           the number of the process
                                       refused 13             why not, as an errno
@@ -90,6 +91,8 @@ class Run:
                 self._lease(float(line[6:]), now)
             elif line == b"stop":
                 self.stop("stop", now)
+            elif line == b"kill":
+                self.abandon()
         return True
 
     def begin(self, order: dict[str, Any], now: float) -> None:

@@ -9,10 +9,11 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from ..shard import Shard
 from . import guard
 
 log = logging.getLogger(__name__)
@@ -26,8 +27,13 @@ PATIENCE = 10.0
 class Leased(Protocol):
     """A child, as far as its guard is concerned."""
 
+    shard: Shard
+
     def tell_lease(self) -> None:
         """Tell until when its lease lasts."""
+
+    def kill(self) -> None:
+        """Have it killed."""
 
 
 class Guard:
@@ -73,12 +79,23 @@ class Guard:
         """Keep telling the lease of a child, while in this context."""
         with self._news:
             self._children.add(child)
-            self._news.notify()
+            self._news.notify_all()
         try:
             yield
         finally:
             with self._news:
                 self._children.discard(child)
+                self._news.notify_all()
+
+    def end(self, shards: Collection[Shard], within: float) -> bool:
+        """Have the children killed that run these, if there are any. They are gone when we are back, or time
+        is up."""
+        with self._news:
+            doomed = {child for child in self._children if any(child.shard is each for each in shards)}
+            for child in doomed:
+                child.kill()
+            self._news.wait_for(lambda: doomed.isdisjoint(self._children), within)
+        return bool(doomed)
 
     def kill(self) -> None:
         """Kill it, and with it whatever it guards."""
@@ -89,7 +106,7 @@ class Guard:
         """Let it end, with whatever it guards."""
         with self._news:
             self._over = True
-            self._news.notify()
+            self._news.notify_all()
         self._control.close()
         try:
             self._process.wait(PATIENCE)
@@ -126,6 +143,13 @@ def the_guard() -> Guard:
                 _guard.close()
             _guard = Guard()
         return _guard
+
+
+def end(shards: Collection[Shard], within: float) -> bool:
+    """Kill what runs these in processes of its own, and wait until it is gone, for so many seconds; whether
+    there was any."""
+    guard = _guard
+    return guard is not None and guard.end(shards, within)
 
 
 def _close_guard() -> None:

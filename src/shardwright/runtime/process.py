@@ -18,6 +18,7 @@ from ..coordination.milestone import STARTED
 from ..coordination.step import Claim
 from ..coordination.view import Source
 from ..errors import ShardwrightError
+from ..executors import guards
 from ..history.events import RegistryBack, RegistryLost
 from ..jobs import JobConfig
 from ..outcomes import FAILED, TIMED_OUT
@@ -141,7 +142,13 @@ class Process(Hub):
         self._chronicle.start()
         super().start()
 
+    def kill_children(self) -> bool:
+        """End what runs in processes of its own and has not ended when told to: others may begin it as soon
+        as our session has ended. Whether there was any."""
+        return guards.end([run.shard for run in list(self._running.values())], MOMENT)
+
     def close(self) -> None:
+        self.kill_children()
         super().close()
         self._tell_all_to_stop()  # those whom a stuck reactor has not told
         self._workers.close()
@@ -149,6 +156,7 @@ class Process(Hub):
 
     def abandon(self) -> None:
         """End the session although the reactor may be stuck; what runs is told to stop."""
+        self.kill_children()
         super().abandon()
         self._tell_all_to_stop()
         self._workers.close()

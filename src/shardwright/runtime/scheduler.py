@@ -493,7 +493,7 @@ def leave(process: Process, grace: float) -> None:
     """Leave all jobs in order, and then at all events."""
     leaving = process.leave_all()
     running = process.cut_short() if wait(leaving, grace).not_done else []
-    if running:
+    if running and wait(leaving, LAST_WORD).not_done and process.kill_children():
         wait(leaving, LAST_WORD)
     left = all(each.done() for each in leaving)
     process.close()
