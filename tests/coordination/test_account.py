@@ -10,11 +10,12 @@ from shardwright.coordination import account, claim, due, ending, failover, firi
 from shardwright.coordination.account import Entry, Passed, Ran
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.coordination.gap import Gap
-from shardwright.coordination.step import Create, Look, Put, Step
+from shardwright.coordination.step import Create, Look, Put, Require, Step
 from shardwright.coordination.view import Run, View
 from shardwright.outcomes import CUT_SHORT
+from shardwright.registry import Node
 
-from .test_firing import FIRE, LED, T, cursor, owned
+from .test_firing import FIRE, LED, T, cursor, owned, starts
 from .views import JAVA, NOW, A, B, a_view, member
 
 EVERY_TEN = ("0/10 * * * * ?", "UTC", "")
@@ -111,6 +112,60 @@ def test_fires_that_fell_while_nobody_was_there_are_skipped_or_made_up_for() -> 
     ]
     (all_of_them,) = late(NOW, came, catch_up="once")
     assert all_of_them == Passed(NOW, BEFORE_LAST, account.MADE_GOOD, LAST, EVERY_TEN, 1)
+
+
+def a_single_fire(
+    came: datetime, last: Node | None = None, looks: float = 60, **config: object
+) -> list[Step | Look]:
+    """What is done by one that came to a job of one fire, at T, and looks so many seconds after it began."""
+    text = f"once {T.isoformat()}"
+    view = a_view(
+        {**LED, **owned(A, B), "~gap": Gap(f"{text} UTC", 2, since=NOW, alone=NOW, born=NOW).text()},
+        now=NOW + timedelta(seconds=looks),
+        config={"cron": None, "schedule": text, **config},
+        cursors={0: last, 1: None},
+    )
+    return list(firing.decide(seen(view, since=came)))
+
+
+def test_the_last_fire_of_all_is_said_to_be_skipped_if_it_fell_while_nobody_was_there() -> None:
+    """There is no other to say it with."""
+    came = T + timedelta(seconds=5)
+    steps = a_single_fire(came)
+    (skipped,) = told(steps)
+    assert skipped == Passed(NOW, T, account.SKIPPED, due.NOBODY, (f"once {T.isoformat()}", "UTC", ""), 1)
+    (step,) = (step for step in steps if isinstance(step, Step))
+    assert Require("sharding/0/instance", 7) in step.writes
+    (moved,) = (claim.read(write.data) for write in step.writes if isinstance(write, Create))
+    assert (moved.at, moved.closed) == (None, T)
+    assert told(a_single_fire(came), 1) == []  # it is not ours
+
+
+def test_that_the_last_fire_of_all_was_skipped_is_said_once_and_forgotten_if_it_is_still_to_come() -> None:
+    """The clock may have been ahead for a moment."""
+    said = cursor(at=None, closed=T)
+    assert a_single_fire(T + timedelta(seconds=5), said) == []
+    assert [each.fire for each in starts([*a_single_fire(NOW, said, looks=10)])] == [T.isoformat()]
+
+
+def test_of_a_last_fire_that_java_members_may_have_run_nothing_is_known() -> None:
+    text = f"once {T.isoformat()}"
+    left = Gap(f"{text} UTC", 2, since=NOW, alone=T + timedelta(seconds=20), born=NOW)
+    view = a_view(
+        {**LED, **owned(A, B), "~gap": left.text()},
+        now=NOW + timedelta(minutes=1),
+        config={"cron": None, "schedule": text},
+        cursors={0: None, 1: None},
+    )
+    (unknown,) = told(list(firing.decide(seen(view, since=T + timedelta(seconds=25)))))
+    assert isinstance(unknown, Passed)
+    assert (unknown.how, unknown.why) == (account.UNKNOWN, due.JAVA)
+
+
+def test_the_last_fire_of_all_is_run_if_somebody_was_there_or_it_is_made_up_for() -> None:
+    for steps in (a_single_fire(NOW), a_single_fire(T + timedelta(seconds=5), catch_up="once")):
+        assert [each.fire for each in starts([*steps])] == [T.isoformat()]
+        assert told(steps) == []
 
 
 def test_more_fires_than_are_made_up_for_are_skipped() -> None:

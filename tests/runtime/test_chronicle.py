@@ -260,6 +260,25 @@ def test_what_becomes_of_fires_that_did_not_run_is_told_to_those_who_listen(fold
     assert any(isinstance(event, events.LeaseMargin) for event in heard.all)
 
 
+def test_of_the_only_fire_of_a_job_it_is_told_that_nobody_was_there_for_it(folder: Path) -> None:
+    url = f"sqlite://{folder / 'jobs.db'}"
+    at = datetime.now(UTC) + timedelta(seconds=3)
+    first, second = Scheduler(url), Scheduler(url)
+    for scheduler in (first, second):
+        scheduler.add(lambda: None, "tick", schedule=f"once {at.isoformat()}")
+    with first:
+        assert first.is_leader("tick")
+    heard: Heard[events.Event] = Heard()
+    second.subscribe(heard)
+    threading.Event().wait((at - datetime.now(UTC)).total_seconds())  # as above
+    with second:
+        heard.until(lambda told: any(isinstance(event, events.Skipped) for event in told))
+    (line,) = kept(folder)
+    assert (line.due, line.disposition) == (at, Disposition.SKIPPED)
+    assert line.verdict is not None
+    assert line.verdict.reason == due.NOBODY
+
+
 def test_prometheus_counts_what_a_scheduler_does(folder: Path) -> None:
     counted = CollectorRegistry()
     scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", history=False)

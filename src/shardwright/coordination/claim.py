@@ -74,6 +74,8 @@ class Cursor:
     """How many entries of its account there have been."""
     tail: tuple[account.Entry, ...] = ()
     """Those of them that the history may not have yet."""
+    closed: datetime | None = None
+    """The last fire of its schedule, where it was said that the shard will not come to it."""
 
     def text(self) -> str:
         told = {
@@ -88,6 +90,7 @@ class Cursor:
             "past": self.past or None,
             "told": self.told or None,
             "tail": [entry.told() for entry in self.tail] or None,
+            "closed": self.closed.isoformat() if self.closed is not None else None,
         }
         return json.dumps({key: value for key, value in told.items() if value not in (None, "")})
 
@@ -118,6 +121,7 @@ def _read(text: str) -> Cursor:
             bool(told.get("past", False)),
             int(told.get("told", 0)),
             account.read(told.get("tail", [])),
+            _moment(told.get("closed")),
         )
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return Cursor()

@@ -254,15 +254,31 @@ def _stretches(view: View, item: int, fire: datetime) -> Iterator[tuple[datetime
     assert found is not None
     yield found.counts_from(item), account.SKIPPED, NOT_THEN
     there = came(view, item)
+    yield there if instance.java_members(view) else found.alone, account.UNKNOWN, JAVA
     if not makes_up(view):
         yield there, account.SKIPPED, NOBODY
     else:
-        yield found.alone, account.UNKNOWN, JAVA
         if view.config.catch_up_max_age is not None:
             yield min(there, view.now - view.config.catch_up_max_age), account.SKIPPED, TOO_OLD
         if view.config.catch_up == "all":
             yield there, account.SKIPPED, TOO_MANY
     yield fire, account.MADE_GOOD, fire.isoformat()
+
+
+def last_of_all(view: View) -> datetime | None:
+    """The last fire of a schedule that has come to its end."""
+    here = span(view.schedule, view.now) if view.schedule is not None else None
+    return here.fire if here is not None and here.following is None else None
+
+
+def missed_for_good(view: View, item: int, last: datetime) -> tuple[account.Passed, ...]:
+    """What became of the fires up to the last of all, which a shard has not come to and will not come to,
+    unless that was said before."""
+    known, found = claim.cursor(view, item), gap.known(view)
+    since = known.at or (found.born if found is not None else LONG_AGO)
+    if known.closed == last or not LONG_AGO < since < last <= answered(view, item):
+        return ()
+    return passed(view, item, last + timedelta(microseconds=1))
 
 
 def fallen_into(view: View, item: int, at: datetime | None) -> Iterator[account.Passed]:

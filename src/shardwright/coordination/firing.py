@@ -5,7 +5,9 @@ the next change in the registry, or the next moment asked for, makes us look aga
 """
 
 from collections.abc import Collection, Generator, Iterator
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from . import (
     again,
@@ -23,7 +25,7 @@ from . import (
     timekeeping,
     trigger,
 )
-from .step import Look, Step, Write
+from .step import Look, Step, Write, do, portions
 from .view import View, once
 
 
@@ -61,6 +63,26 @@ def _proof(view: View, past: Collection[int], item: int) -> Iterator[Write]:
 def _is_wanted(view: View, item: int) -> bool:
     """Whether somebody waits for the shard, whatever the calendar says."""
     return trigger.asked(view) or trigger.owed_node(item) in view.tree or again.node(item) in view.tree
+
+
+def close(view: View, items: list[int]) -> Iterator[Step]:
+    """Fires that do not run are told of with the next that does. Where the schedule has none any more, as
+    that of one fire that fell while nobody was there, they are told of by themselves. The cursor stays where
+    it is: a clock may have been ahead for a moment, and the fire be still to come."""
+    last = due.last_of_all(view)
+    if last is None:
+        return
+    missed = {item: due.missed_for_good(view, item, last) for item in items}
+    writes = {
+        item: [
+            sharding.owned(view, item),
+            claim.put(view, item, replace(claim.cursor(view, item), closed=last), *told),
+        ]
+        for item, told in missed.items()
+        if told
+    }
+    for part in portions(view, writes):
+        yield do(*chain.from_iterable(part.values()))
 
 
 def decide(view: View) -> Iterator[Step | Look]:
@@ -112,5 +134,6 @@ def fire(view: View) -> Generator[Step | Look, None, set[int] | None]:
     yield from misfire.owe(view, [item for item in group.left_out(view, items) if item in fires])
     yield from group.stand_in_line(view, items)
     yield from claim.start(view, begin, partial(_proof, view, past))
+    yield from close(view, [item for item in idle if item not in items])
     yield from due.next_look(view)
     return {*items, *trigger.ready(view, mine)}
