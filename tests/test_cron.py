@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import tzlocal
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shardwright.cron import Cron, Dst
@@ -486,6 +486,13 @@ specs = st.builds(
     weekdays=st.one_of(every(1, 7), some(1, 7)),
     months=every(1, 12),
 )
+EACH_MINUTE = brute.Spec(
+    seconds=frozenset({0}),
+    minutes=frozenset(range(60)),
+    hours=frozenset(range(24)),
+    weekdays=frozenset(range(1, 8)),
+    months=frozenset(range(1, 13)),
+)
 # A few hours before and after a change of the clocks, or an ordinary day. Gaps of whole hours only: at others
 # Quartz's search has its own ways, which the fixtures hold.
 beginnings = st.builds(
@@ -499,6 +506,7 @@ LOOK = timedelta(hours=4)
 
 
 @settings(max_examples=60, deadline=None)
+@example(EACH_MINUTE, at("2026-10-25T00:59:59Z"), "Europe/London", "quartz")  # the last second of the first
 @given(
     specs,
     beginnings,
@@ -509,12 +517,11 @@ def test_next_is_the_first_second_that_matches(
     spec: brute.Spec, after: datetime, zone: str, dst: Dst
 ) -> None:
     cron, tz = Cron(spec.quartz, zone, dst=dst), ZoneInfo(zone)
-    begin = after
-    if dst == "quartz" and (here := after.astimezone(tz)).utcoffset() != here.replace(fold=1).utcoffset():
-        begin = here.replace(fold=1).astimezone(
-            UTC
-        )  # asked in the first hour of two it answers as in the second
-    expected = next(brute.fires(spec, tz, begin + brute.SECOND, after + LOOK, dst), None)
+    begin = after + brute.SECOND
+    if dst == "quartz" and (here := begin.astimezone(tz)).utcoffset() != here.replace(fold=1).utcoffset():
+        # Asked for what is in the first hour of two it answers as in the second.
+        begin = here.replace(fold=1).astimezone(UTC)
+    expected = next(brute.fires(spec, tz, begin, after + LOOK, dst), None)
     found = cron.next(after)
     if expected is None:
         assert found is None or found.astimezone(UTC) > after + LOOK
