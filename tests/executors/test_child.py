@@ -1,6 +1,7 @@
 """Children: what they see, what is kept of what they print, how they end, and what becomes of their guard."""
 
 import fcntl
+import itertools
 import os
 import resource
 import signal
@@ -10,14 +11,14 @@ import sys
 import termios
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from shardwright import Shard
 from shardwright.errors import Cancelled, Failed
-from shardwright.executors import child
+from shardwright.executors import child, guards
 from shardwright.executors.child import Ended, Program
 from shardwright.executors.guards import the_guard
 from shardwright.executors.lines import Lines
@@ -246,6 +247,47 @@ def test_a_guard_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None
         deaths.expect()
     monkeypatch.undo()
     assert lines_of(Program([*PYTHON, "print('at work')"], {})) == ["at work"]
+
+
+def test_a_guard_that_hangs_over_what_must_be_gone_is_killed_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "PATIENCE", 600.0)
+    guard, shard = the_guard(), leased()
+    with Deaths() as deaths, ThreadPoolExecutor() as others:
+
+        def hang() -> None:
+            os.kill(guard.pid, signal.SIGSTOP)
+            ended.append(others.submit(guards.end, [shard], 0.1))
+
+        ended: list[Future[bool]] = []
+        with pytest.raises(Failed, match="as its guard process was killed"):
+            run_and(hang, shard, parent("stubborn"), deaths)
+        deaths.expect()
+        assert ended[0].result(20)
+    assert lines_of(Program([*PYTHON, "print('at work')"], {})) == ["at work"]
+
+
+def test_whoever_tells_a_guard_something_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "PATIENCE", 600.0)
+    guard, ticks = the_guard(), itertools.count(100)
+    shard = leased(lambda: float(next(ticks)))
+    with Deaths() as deaths, ThreadPoolExecutor() as others:
+
+        def hang() -> None:
+            os.kill(guard.pid, signal.SIGSTOP)
+            one, *_ = guard._children
+            others.submit(tell, one).add_done_callback(lambda _: guard.kill())
+
+        def tell(one: guards.Leased) -> None:
+            for _ in range(10_000):
+                one.tell_lease()
+            shard.cancel()
+
+        try:
+            with pytest.raises(Failed, match="as its guard process was killed"):
+                run_and(hang, shard, parent("stubborn"), deaths)
+        finally:
+            guard.kill()
+        deaths.expect()
 
 
 def test_a_guard_without_room_for_another_child_refuses_it_and_goes_on() -> None:

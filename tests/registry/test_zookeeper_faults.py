@@ -7,6 +7,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 import pytest
@@ -632,6 +633,36 @@ def test_the_servers_time_is_known_before_anything_could_go_by_it_and_nothing_is
         names = ours.wait(ours.names([folder]))[folder] or ()
         assert not [name for name in names if "time" in name]
     ours.close()
+
+
+class Stopped(SystemClock):
+    """The clock of a process that stands still for some time."""
+
+    slept = 0.0
+
+    def boot(self) -> float:
+        return super().boot() + self.slept
+
+
+def test_a_time_that_is_told_long_after_it_was_asked_for_is_asked_for_again(
+    zookeeper_server: Server,
+) -> None:
+    others, clock = open_at(url(zookeeper_server.hosts)), Stopped()
+    land(others, Create("/contract~shardwright/job/cursor/0", "{}"))
+    others.close()
+    with Proxy(zookeeper_server.hosts) as proxy, ThreadPoolExecutor() as another:
+        held = proxy.hold_reply("multi")
+        ours = ZookeeperRegistry(
+            proxy.hosts, Access(), namespace="/contract", timeout=LONG, patience=10.0, clock=clock
+        )
+        entered = another.submit(ours.wait_for, lambda: ours.session() is not None, what="a session")
+        proxy.until(lambda: proxy.requests["multi"] == 1)
+        clock.slept = 5.0
+        held.release()
+        entered.result()
+        assert proxy.requests["multi"] == 2
+        assert abs((ours.now() - clock.wall()).total_seconds()) < 1
+        ours.close()
 
 
 def test_who_may_not_ask_for_the_time_goes_by_the_machines_clock_until_a_write_of_its_own_tells_it(

@@ -181,6 +181,30 @@ def test_what_does_not_end_in_time_in_a_process_of_its_own_has_ended_before_othe
         stopped.result(PATIENCE)
 
 
+@pytest.mark.parametrize("lease_lost", ["stop", "continue"])
+def test_what_runs_in_a_process_of_its_own_has_ended_before_the_session_of_a_reactor_that_hangs(
+    tmp_path: Path, lease_lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "HUNG", 0.1)
+    url = f"memory://test{next(numbers)}"
+    begun, release = tmp_path / "begun", threading.Event()
+    os.mkfifo(begun)
+    scheduler = Scheduler(url)
+    scheduler.add(never_end, "job", cron=None, isolated=True, lease_lost=lease_lost, parameter=str(begun))
+    with connect(url) as watcher, Deaths() as deaths:
+        scheduler.start()
+        scheduler.trigger("job")
+        deaths.add(int(begun.read_text()))
+        process = scheduler._supervisor.inside
+        assert process is not None
+        process.reactor.ask(lambda: release.wait(3 * PATIENCE))
+        nodes = f"{watcher.namespace}~shardwright/job/watched/alive"
+        watcher.wait_for(lambda: not watcher.wait(watcher.names([nodes]))[nodes], what="its session's end")
+        deaths.expect(within=0.0)
+        release.set()
+        scheduler.stop(grace=0.1)
+
+
 def test_after_a_stop_nothing_of_us_is_left_but_what_outlives_us(url: str) -> None:
     scheduler = Scheduler(url)
     scheduler.add(lambda: None, "job", cron=EVERY_SECOND)

@@ -186,6 +186,7 @@ class Child:
         order = {**self._order, "until": self._until if program.bound else math.inf}
         with contextlib.suppress(ConnectionError):  # the guard may have no room for it: see `_lost`
             self._channel.sendall(json.dumps(order).encode() + b"\n")
+        self._channel.setblocking(False)  # from now on the reactor speaks by it, which waits for nobody
         self._news_by = boot() + PATIENCE
 
     def tell_lease(self) -> None:
@@ -204,6 +205,10 @@ class Child:
         """Have it stopped: SIGTERM now, SIGKILL after the grace."""
         self._news_by = min(self._news_by, self._stopped_by())
         _send(self._channel, "stop\n")
+
+    @property
+    def ended(self) -> bool:
+        return self._ended is not None
 
     def kill(self) -> None:
         self._news_by = min(self._news_by, boot() + PATIENCE)

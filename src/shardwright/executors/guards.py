@@ -35,6 +35,10 @@ class Leased(Protocol):
     def kill(self) -> None:
         """Have it killed."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether the guard has said that it ended."""
+
 
 class Guard:
     """The guard process, and the thread that keeps telling it what is left of the leases."""
@@ -88,13 +92,17 @@ class Guard:
                 self._news.notify_all()
 
     def end(self, shards: Collection[Shard], within: float) -> bool:
-        """Have the children killed that run these, if there are any. They are gone when we are back, or time
-        is up."""
+        """Have the children killed that run these, if there are any. They are gone when we are back: with the
+        guard, and all that it guards, if it does not see to it within so many seconds."""
         with self._news:
             doomed = {child for child in self._children if any(child.shard is each for each in shards)}
             for child in doomed:
                 child.kill()
-            self._news.wait_for(lambda: doomed.isdisjoint(self._children), within)
+            gone = self._news.wait_for(lambda: doomed.isdisjoint(self._children), within)
+            if not gone and not all(child.ended for child in doomed):
+                self._process.kill()
+                log.error("the guard process %d hangs, and is killed with all its children", self.pid)
+                self._news.wait_for(lambda: doomed.isdisjoint(self._children), within)
         return bool(doomed)
 
     def kill(self) -> None:

@@ -31,8 +31,12 @@ class Hub:
         """Take turns in a thread of our own, watched over."""
         session = self.registry.session()
         self._patience = HUNG * (session.timeout if session is not None else 10.0)
-        self._watchdog = Watchdog(self.reactor, self._patience, self._failed)
+        self._watchdog = Watchdog(self.reactor, self._patience, self.kill_children, self._failed)
         self.reactor.start(self._failed)
+
+    def kill_children(self) -> bool:
+        """End what runs in processes of its own, before the session ends; whether there was any."""
+        return False
 
     def close(self) -> None:
         """Take no more turns and end the session. A reactor that is stuck is left behind, when the watchdog

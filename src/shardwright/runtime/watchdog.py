@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 
 from ..errors import ShardwrightError
+from . import aside
 from .reactor import Reactor
 
 log = logging.getLogger(__name__)
@@ -19,18 +20,28 @@ log = logging.getLogger(__name__)
 #: How often to look.
 EVERY = 0.5
 
+#: For how many seconds what is to be done before the session ends may hold that up.
+MOMENT = 2.0
+
 
 class Hung(ShardwrightError):
     """The reactor did not come round in time."""
 
 
 class Watchdog:
-    """Watches one reactor. `patience` is for how many seconds a round may take; `bite` is told if one takes
-    longer, from the watchdog's own thread."""
+    """Watches one reactor. `patience` is for how many seconds a round may take; if one takes longer, `before`
+    is done before the session ends, or at least begun, and `bite` told from the watchdog's own thread."""
 
-    def __init__(self, reactor: Reactor, patience: float, bite: Callable[[Hung], None]) -> None:
+    def __init__(
+        self,
+        reactor: Reactor,
+        patience: float,
+        before: Callable[[], object],
+        bite: Callable[[Hung], None],
+    ) -> None:
         self._reactor = reactor
         self._patience = patience
+        self._before = before
         self._bite = bite
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="shardwright-watchdog", daemon=True)
@@ -47,6 +58,7 @@ class Watchdog:
             stuck = self._reactor.registry.clock.boot() - since
             if stuck > self._patience:
                 where = self._where()
+                aside.do(self._before, MOMENT)
                 self._reactor.registry.abandon()
                 self._bite(Hung(f"the reactor has not come round for {stuck:.1f} s"))
                 # Last of all: if it is stuck in the log, that takes no word of ours either.

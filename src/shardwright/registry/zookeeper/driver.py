@@ -5,6 +5,7 @@ Everything in here happens on the owner's thread, in the order in which it came 
 """
 
 import logging
+import math
 import re
 import ssl
 import sys
@@ -38,6 +39,10 @@ SWITCH_INTERVAL = 0.0005
 
 #: Of two estimates of the server's time the closer one is kept for this long.
 _ESTIMATE_LASTS = 60.0
+
+#: How many seconds an answer about the time may take before it is asked for again, and how often it is then.
+_CLOSE = 1.0
+_ASKED_AGAIN = 3
 
 #: Answers to a whole request that leave no doubt that nothing was done: unimplemented, bad arguments, no
 #: permission, session expired, invalid ACL, session moved, read-only server, throttled.
@@ -117,7 +122,7 @@ class ZookeeperRegistry(Driver):
         self._held = self._serving = False
         self._ground: set[str] = set()
         self._time_ahead: float | None = None
-        self._time_error = 0.0
+        self._time_error = math.inf
         self._time_known_at = 0.0
         self._heir: Heir = _nobody
         self._confided = ""
@@ -526,15 +531,16 @@ class ZookeeperRegistry(Driver):
                 self._move(State.LOST)
             self._session = session
         self._confide()
-        if self._time_ahead is None:
+        if self._time_error > _CLOSE:
             here = f"{self.namespace}~shardwright/~time-{session.id}"
             self._ask_time(session, ["", *words.parents(here)])
         else:
             self._enter(session)
 
-    def _ask_time(self, session: Session, folders: list[str]) -> None:
+    def _ask_time(self, session: Session, folders: list[str], again: int = _ASKED_AGAIN) -> None:
         """Ask the server what time it is, before anything goes by it: have a node made, written and taken
-        away again in one transaction, in the last of these places that is there, and where we may."""
+        away again in one transaction, in the last of these places that is there, and where we may. An answer
+        that took long may be as far off: a better one is asked for so many times."""
         *others, folder = folders
         node = f"{folder}/~time-{session.id}"
         asked = (wire.create(node, "", 0, self._client.acl), wire.set_data(node, "", 0), wire.delete(node, 1))
@@ -546,8 +552,11 @@ class ZookeeperRegistry(Driver):
                 return
             if told:
                 self._set_time(told[0].written_at, call.sent, call.received)
+                if self._time_error > _CLOSE and again:
+                    self._ask_time(session, folders, again - 1)
+                    return
             elif others:
-                self._ask_time(session, others)
+                self._ask_time(session, others, again)
                 return
             else:
                 log.info("the registry cannot be asked for its time here: it is learned with the first claim")
