@@ -24,11 +24,6 @@ def test_a_member_that_is_known_does_nothing_more() -> None:
     assert list(instance.decide(a_view(member(A)))) == []
 
 
-def test_after_a_mere_disconnect_nothing_is_touched() -> None:
-    """Same session, same nodes: there is nothing to do, so nobody can take us for dead."""
-    assert list(instance.decide(a_view({**member(A), **member(B)}))) == []
-
-
 def test_a_sign_of_life_taken_away_by_hand_is_made_again() -> None:
     view = a_view({"instances/" + A: "", "servers/10.0.0.1": "ENABLED"})
     since = view.local.since.isoformat()

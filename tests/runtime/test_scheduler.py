@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from shardwright import JobError, Listener, Scheduler, Shard
-from shardwright.registry import Delete, connect
+from shardwright.registry import Create, Delete, Landed, connect
 from shardwright.runtime import hub, supervisor
 from tests.executors.test_orphans import Deaths
 from tests.faults.processes import Child
@@ -264,6 +264,25 @@ def test_only_one_of_two_leads_and_the_other_does_when_it_has_gone(url: str) -> 
         with first:
             assert sorted([first.is_leader("job"), second.is_leader("job")]) == [False, True]
         assert second.is_leader("job") is True
+
+
+def test_who_asks_for_the_leader_waits_until_the_deadline_and_is_told_as_soon_as_there_is_one(
+    url: str,
+) -> None:
+    scheduler = Scheduler(url)
+    scheduler.add(lambda: None, "job")
+    with connect(url) as operator, scheduler, ThreadPoolExecutor() as others:
+        assert scheduler.is_leader("job")
+        root = f"{operator.namespace}/job/leader/election"
+        first_in_line = f"{root}/latch/_c_00000000-0000-0000-0000-000000000000-latch-0000000000"
+        elsewhere = Create(first_in_line, ephemeral=True), Delete(f"{root}/instance")
+        assert isinstance(operator.wait(operator.commit(*elsewhere)), Landed)
+        late = "waiting for somebody to lead the job 'job' took longer than 0.3 s"
+        with pytest.raises(TimeoutError, match=f"^{late}$"):
+            all(scheduler.is_leader("job", wait=0.3) for _ in itertools.count())  # until it has heard
+        asked = others.submit(scheduler.is_leader, "job", wait=6 * PATIENCE)
+        operator.wait(operator.commit(Delete(first_in_line)))
+        assert asked.result(PATIENCE) is True
 
 
 def test_an_order_to_stop_stops_that_job_until_it_is_resumed(url: str) -> None:

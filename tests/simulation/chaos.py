@@ -17,6 +17,7 @@ from shardwright.runtime.member import Member
 
 from . import nemeses
 from .java import JavaMember
+from .promises import OWN
 from .world import NONSENSE, ROOT, Process, World
 
 #: How long the trouble lasts at least, and the quiet after it.
@@ -169,8 +170,9 @@ def heal(world: World) -> None:
         member.registry.reconnect()
     for process in world.processes.values():
         process.slow = False
-    if world.data(f"{ROOT}/config") == NONSENSE:
-        world.operator(Put(f"{ROOT}/config", elasticjob.write_config(world.settings)))
+    if world.data(f"{ROOT}/config") == NONSENSE or world.settings.cron is None:
+        mended = world.settings.replace(cron=world.settings.cron or world.config.cron)
+        world.operator(Put(f"{ROOT}/config", elasticjob.write_config(mended)))
     world.advance(60.0)
     for process in world.processes.values():
         leaver = process.member.local.draining and not process.paused
@@ -204,6 +206,8 @@ def check(world: World) -> None:
     story = world.story(150)
     for process in world.processes.values():
         assert process.member.settings == world.settings, f"{process.name} has old settings\n{story}"
+        registered = (f"{ROOT}/instances/{process.member.me}", f"{OWN}/watched/alive/{process.member.me}")
+        assert all(path in world.store.nodes for path in registered), f"{process.name} is not back\n{story}"
     view = next(iter(world.processes.values())).member._view()
     assert leader.current(view) in server.workers(view), f"nobody leads\n{story}"
     owners = sharding.owners(view)
@@ -212,6 +216,10 @@ def check(world: World) -> None:
         # where they are.
         assert set(owners) == set(view.items), f"shards without an owner\n{story}"
         assert set(owners.values()) <= set(server.workers(view)), f"owned by the dead\n{story}"
+        if world.settings.strategy == "sticky" and not world.config.static_sharding and not world.javas:
+            held = Counter(owners.values())
+            shares = [held[who] for who in server.workers(view)]
+            assert max(shares) - min(shares) <= 1, f"shared out unevenly: {shares}\n{story}"
         if not world.stepped:
             everything_runs(world, view, story)
         if world.steady:

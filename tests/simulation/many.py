@@ -16,7 +16,8 @@ from . import chaos
 SOMETIMES = (
     *("crash", "crash_all", "pause", "cut", "lose_reply", "expire", "slow", "drain", "stop"),
     *("disable", "enable", "disable_shard", "delete", "configure", "nonsense for settings", "step_clock"),
-    *("java crash", "java blink", "java cut", "java pause", "java run"),
+    *("restart", "trigger", "double fault", "one-off"),
+    *("java crash", "java join", "java blink", "java cut", "java pause", "java run"),
     *(
         "scheduled run",
         "misfire run",

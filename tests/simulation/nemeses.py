@@ -150,6 +150,7 @@ def stop(world: World, process: Process) -> None:
 def delete(world: World, process: Process) -> None:
     """What an operator may delete by hand, and what must come back by itself."""
     targets = [leader.NODE, "leader", "sharding/0", "leader/sharding", "config"]
+    targets += ["leader/election/latch", "leader/failover/latch"]
     path = f"{ROOT}/{world.random.choice(targets)}"
     if path in world.store.nodes:
         world.operator(Delete(path, recursive=True))
@@ -167,7 +168,7 @@ def configure(world: World, process: Process) -> None:
         return
     changes: dict[str, object] = chance.choice(
         [
-            {"cron": chance.choice(["0/10 * * * * ?", "0/7 * * * * ?", "0/20 * * * * ?"])},
+            {"cron": chance.choice(["0/10 * * * * ?", "0/7 * * * * ?", "0/20 * * * * ?", None])},
             {"time_zone": chance.choice(["UTC", "Asia/Kolkata"])},
             {"shards": chance.randint(1, 7)},
             {"parameter": str(chance.random())},
@@ -178,6 +179,7 @@ def configure(world: World, process: Process) -> None:
     )
     world.steady = False
     world.note(f"   {changes}")
+    world.seen["one-off"] += "cron" in changes and changes["cron"] is None
     world.operator(Put(node, elasticjob.write_config(world.settings.replace(**changes))))
 
 
@@ -233,6 +235,9 @@ def something(world: World) -> int:
     process = chance.choice(list(world.processes.values()))
     nemesis = chance.choice(world.rare if world.rare and chance.random() < 0.08 else USUAL)
     world.seen[nemesis.__name__] += 1
+    world.seen["double fault"] += any(
+        each.paused or not each.registry.session() for each in world.processes.values()
+    )
     world.note(f"-- {nemesis.__name__} {process.name}")
     nemesis(world, process)
     return 1

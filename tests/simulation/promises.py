@@ -26,6 +26,7 @@ PATIENCE = 80.0
 
 JOB, OWN = "/ns/job", "/ns~shardwright/job"
 UP = f"{JOB}/leader/failover/items/"
+LEADER = f"{JOB}/leader/election/instance"
 STARTED = f"{OWN}/watched/barrier/started/scheduled/called"
 
 
@@ -86,6 +87,8 @@ class Watch:
         for write in writes:
             if isinstance(write, Put | Create) and write.path.endswith("/called"):
                 self._call_told(write.path, *json.loads(write.data))
+        if self.world.was_ours(session):
+            self._only_the_leader_shares_out(session, writes, before, leader)
         who = self.world.who(session)
         if who is None:
             return  # an operator or a Java member, who do as they like, or one that has died since
@@ -101,19 +104,30 @@ class Watch:
                 led = before[write.path]
                 if led is not None and led.owner != session and instance.is_python(led.data):
                     self.world.object(f"{who} overwrote a leader")
-        for move in moves:
-            held = before[move.path]
-            hands_over = held is not None and self.world.session_of(held.data) == session
-            # An operator took its node away and a Java member was elected: nothing can be guarded by that.
-            usurped = leader is not None and not instance.is_python(leader.data)
-            if not hands_over and not usurped and (leader is None or leader.owner != session):
-                self.world.object(f"{who} moved {move.path} and does not lead")
+        self._what_runs_stays(session, who, moves, before)
         if moves and leader is not None and leader.owner == session:
             self._only_what_must_moves(who, moves, owners)
 
     def cursor(self, item: int) -> claim.Cursor:
         node = self.world.store.nodes.get(f"{OWN}/cursor/{item}")
         return claim.read(node.data) if node is not None else claim.Cursor()
+
+    def _only_the_leader_shares_out(
+        self, session: str, writes: tuple[Write, ...], before: dict[str, Node | None], leader: Node | None
+    ) -> None:
+        """Also one that has died since may have sent what lands only now. Whoever has run a shard to its end
+        hands it over itself."""
+        if leader is not None and (leader.owner == session or not instance.is_python(leader.data)):
+            return  # where a Java member was elected meanwhile, nothing can be guarded by that
+        if any(isinstance(write, Create) and write.path == LEADER for write in writes):
+            return  # the founder of a job leads it from the same commit on
+        for write in writes:
+            if not isinstance(write, Put | Create | Delete) or not _is_owner(write.path):
+                continue
+            held = before[write.path]
+            hands_over = isinstance(write, Put) and held and self.world.session_of(held.data) == session
+            if not hands_over:
+                self.world.object(f"one that does not lead shared out: {write}")
 
     def _only_the_dead_are_rescued(
         self, session: str, writes: tuple[Write, ...], before: dict[str, Node | None]
@@ -156,6 +170,16 @@ class Watch:
         if run.by not in (owner, taken) and not rounds:
             self.world.object(f"{run.by} claimed shard {item}, which is {owner}'s")
 
+    def _what_runs_stays(
+        self, session: str, who: str, moves: list[Put], before: dict[str, Node | None]
+    ) -> None:
+        """Whoever runs a shard of its own hands it over itself, with the end of the run."""
+        for move in moves:
+            held = before[move.path]
+            mark = self.world.data(move.path.removesuffix("instance") + "running")
+            if held is not None and held.data == mark and self.world.session_of(mark) not in (None, session):
+                self.world.object(f"{who} took {move.path} from {mark}, which runs it")
+
     def _only_what_must_moves(self, who: str, moves: list[Put], owners: dict[int, str]) -> None:
         """A shard leaves a member that may keep it only if that one has more than its share."""
         if self.world.settings.strategy != "sticky":
@@ -165,10 +189,13 @@ class Watch:
             return  # decided before somebody left
         counts = Counter(owners.values())
         share = math.ceil(self.shards() / len(able))
+        given = {move.data for move in moves}
         for move in moves:
             old = owners.get(int(move.path.split("/")[-2]))
             if old in able and counts[old] < share and counts[old] <= min(counts[each] for each in able):
                 self.world.object(f"{who} took {move.path} from {old}, which had {counts[old]} of {share}")
+            if old in able and old in given:
+                self.world.object(f"{who} took {move.path} from {old}, and gave it another")
 
     # -- at a moment --------------------------------------------------------------------------------
 
@@ -263,4 +290,6 @@ class Watch:
 
 
 def _is_owner(path: str) -> bool:
-    return path.startswith(f"{JOB}/sharding/") and path.endswith("/instance")
+    """Whether a node says whose a shard is, or takes that along when it goes."""
+    item, _, rest = path.removeprefix(f"{JOB}/sharding/").partition("/")
+    return item.isdigit() and rest in ("", "instance")

@@ -14,7 +14,7 @@ from shardwright.clock import HandClock
 from shardwright.coordination.step import Claim
 from shardwright.coordination.view import Hooks, View
 from shardwright.jobs import JobConfig
-from shardwright.registry import Create, Delete, Node, Put
+from shardwright.registry import Create, Delete, Node, Put, State
 from shardwright.registry.memory import MemoryRegistry, Store
 from shardwright.runtime.member import Member
 
@@ -328,6 +328,21 @@ def test_a_member_that_only_lost_its_session_was_not_ordered_to_stop_and_is_back
     assert world.leader() == "p2"
     world.until(61)
     assert {who for who, _, _ in world.runs("01:00")} == {"p1", "p2"}
+
+
+def test_after_a_mere_disconnect_a_member_is_who_it_was_and_touches_nothing() -> None:
+    world = Story()
+    first, _ = world.enter(count=2)
+    world.advance(5)
+    before, commits = dict(world.store.nodes), world.store.number
+    first.registry.disconnect()
+    world.advance(4)
+    first.registry.reconnect()
+    world.advance(4)
+    assert first.registry.state is State.CONNECTED
+    assert world.store.nodes == before
+    assert world.store.number == commits
+    assert world.leader() == "p1"
 
 
 def test_while_it_is_cut_off_a_member_starts_nothing_and_heeds_no_order_to_stop() -> None:

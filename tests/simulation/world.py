@@ -118,6 +118,7 @@ class World:
         self._registry, self._member = registry, member
         self._names = 0
         self._ids = 0
+        self._ours: set[str] = set()
         self._operator = self.store.connect(namespace="/ns")
         self._accepted: dict[int, int] = {}
         self._latest: dict[int, Started] = {}
@@ -279,8 +280,13 @@ class World:
         """Which of our processes a session belongs to."""
         for process in self.processes.values():
             if process.registry._session is not None and process.registry._session.id == session:
+                self._ours.add(session)
                 return process.name
         return None
+
+    def was_ours(self, session: str) -> bool:
+        """Whether a session belongs to one of our processes, or did to one that has died."""
+        return self.who(session) is not None or session in self._ours
 
     # -- runs ---------------------------------------------------------------------------------------
 
@@ -392,6 +398,9 @@ class World:
             self.object(f"{kind} called for {fire} by {process.name}, while {other.name} calls it")
         self._calling[kind, fire] = process, process.member.me
         if kind == "completed" and not fire.startswith("#"):
+            # Who makes a call again that another has claimed goes by what that one knew: of a disabled shard
+            # that runs without a mark only its runner knows.
+            first = not any(each[2:] == (kind, fire) for each in self.calls)
             going = [
                 each.claim.item
                 for other in self.processes.values()
@@ -401,7 +410,11 @@ class World:
                 and each.claim.tries < RERUN  # else it has been run before
                 and self._is_alive(other)
                 and each.claim.item < self.settings.shards
-                and (self._is_enabled(each.claim.item) or self.settings.monitor_execution or other is process)
+                and (
+                    self._is_enabled(each.claim.item)
+                    or self.settings.monitor_execution
+                    or (other is process and first)
+                )
             ]
             if going and self.clock.boot() > self.watch.last_change + 1:
                 self.object(f"completed called for {fire} while {going} run")

@@ -1,9 +1,11 @@
 """Who leads, how that ends, and that the work goes on: real schedulers, and an operator who writes nodes."""
 
+import pytest
+
 from tests.faults.processes import Child
 
 from . import children
-from .telling import EVERY_SECOND, ONCE_A_YEAR, A, B, C, Story
+from .telling import EVERY_SECOND, ONCE_A_YEAR, PATIENCE, A, B, C, Story
 
 ALL_ON_A = {0: A, 1: A, 2: A, 3: A}
 ALL_ON_B = {0: B, 1: B, 2: B, 3: B}
@@ -50,6 +52,26 @@ def test_when_the_leader_exits_in_order_another_leads_and_has_its_shards_before_
     assert owners == [leader] * 4
     assert second.is_leader("job")
     assert story.ask_for_a_run() == ALL_ON_B
+
+
+@pytest.mark.parametrize(
+    ("how", "code"), [("by sys.exit", 3), ("at the end of its program", 0), ("by an error", 1)]
+)
+def test_a_leader_whose_process_ends_has_handed_over_before_it_is_gone_however_it_ends(
+    story: Story, how: str, code: int
+) -> None:
+    with Child(children.lead_and_end, story.url, A, 4, how, listens=True) as leaving:
+        leaving.expect("leads")
+        story.start(B, shards=4)
+        story.until(lambda: set(story.owners()) == {A, B})
+        of_it, successor = story.instance_of(A), story.instance_of(B)
+        leaving.tell("end")
+        assert leaving.wait(PATIENCE) == code
+    gone, leader, *owners = story.right_now(
+        f"instances/{of_it}", "leader/election/instance", *(f"sharding/{item}/instance" for item in range(4))
+    )
+    assert gone is None
+    assert [leader, *owners] == [successor] * 5
 
 
 def test_when_an_instance_node_is_deleted_that_job_stops_on_that_member_only(story: Story) -> None:

@@ -348,11 +348,11 @@ class Scheduler:
             return
 
         def join() -> None:
-            end = time.monotonic() + JOINED
+            since = time.monotonic()
             for name in list(self._jobs):
                 with contextlib.suppress(JobError, KeyError, TimeoutError):
-                    known = self._wait(self._running(name).is_known(name), end - time.monotonic(), "joining")
-                    self._wait(known, end - time.monotonic(), "joining")
+                    known = self._wait(self._running(name).is_known(name), JOINED, "joining", since)
+                    self._wait(known, JOINED, "joining", since)
             line.running()
 
         def orphaned() -> None:
@@ -378,20 +378,21 @@ class Scheduler:
         `parameter` it is those runs' `shard.job_parameter`, instead of the job's; Java members ignore it."""
         arguments.check_parameter(parameter)
         process = self._running(name)
-        doing = f"asking the job {name!r} to fire"
-        end = time.monotonic() + wait
-        if not self._wait(self._wait(process.is_known(name), wait, doing), end - time.monotonic(), doing):
+        doing, since = f"asking the job {name!r} to fire", time.monotonic()
+        known = self._wait(process.is_known(name), wait, doing, since)
+        if not self._wait(known, wait, doing, since):
             raise JobError(process.refused(name) or f"this process is not in the job {name!r} any more")
-        asked = self._wait(process.trigger(name, parameter), end - time.monotonic(), doing)
-        outcome = self._wait(asked, end - time.monotonic(), doing)
+        asked = self._wait(process.trigger(name, parameter), wait, doing, since)
+        outcome = self._wait(asked, wait, doing, since)
         if not isinstance(outcome, Landed):
             raise JobError(f"the job {name!r} could not be asked to fire: {outcome}; try again")
 
     def is_leader(self, name: str, *, wait: float = 5.0) -> bool:
         """Whether this process leads a job, waiting until somebody does; TimeoutError if nobody does in
         time."""
-        doing = f"waiting for somebody to lead the job {name!r}"
-        return self._wait(self._wait(self._running(name).is_leader(name), wait, doing), wait, doing)
+        doing, since = f"waiting for somebody to lead the job {name!r}", time.monotonic()
+        asked = self._wait(self._running(name).is_leader(name), wait, doing, since)
+        return self._wait(asked, wait, doing, since)
 
     def resume(self, name: str) -> None:
         """Go on with a job that somebody ordered this process to stop, as soon as what still runs of it here
@@ -454,9 +455,11 @@ class Scheduler:
         atexit.unregister(self.stop)
         self._over.tell()
 
-    def _wait(self, future: "Future[T]", seconds: float, doing: str) -> "T":
+    def _wait(self, future: "Future[T]", seconds: float, doing: str, since: float | None = None) -> "T":
+        """Wait so many seconds from now, or from when that began."""
+        left = seconds if since is None else since + seconds - time.monotonic()
         try:
-            return future.result(max(0.0, seconds))
+            return future.result(max(0.0, left))
         except NotInTime:
             raise TimeoutError(f"{doing} took longer than {seconds:g} s") from None
 
