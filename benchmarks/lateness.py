@@ -24,9 +24,6 @@ from tests.zookeeper_server import Server
 PEER = "APScheduler 3"
 BUSY = (0, 2)
 
-#: Milliseconds that each may be, where nothing else is to be done.
-GATES = {"p50": 5.0, "p99": 50.0, "max": 500.0}
-
 WITHIN = 600.0
 
 
@@ -38,7 +35,7 @@ def run() -> Iterator[Row]:
                 ("sqlite", f"sqlite://{Path(folder, f'{busy}.db')}"),
                 ("zookeeper", f"zookeeper://{server.hosts}/bench{busy}"),
             ):
-                yield from rows(f"lateness: {registry}, {busy} busy threads", measured(busy, url), peer, busy)
+                yield from rows(f"lateness: {registry}, {busy} busy threads", measured(busy, url), peer)
 
 
 def measured(busy: int, what: str) -> Figures:
@@ -46,21 +43,10 @@ def measured(busy: int, what: str) -> Figures:
         return Figures(**json.loads(child.expect('{"p50"', within=WITHIN)))
 
 
-def rows(name: str, ours: Figures, peer: Figures, busy: int) -> Iterator[Row]:
+def rows(name: str, ours: Figures, peer: Figures) -> Iterator[Row]:
     for which, ours_ms, peer_ms in (
         ("p50", ours.p50, peer.p50),
         ("p99", ours.p99, peer.p99),
         ("max", ours.max, peer.max),
     ):
-        note = "" if busy else f"must be <= {GATES[which]:g} ms"
-        if note and ours_ms > GATES[which]:
-            note = f"TOO LATE: {note}"
-        yield Row(
-            f"{name}: {which}",
-            ours_ms,
-            peer_ms,
-            PEER,
-            ours_ms / peer_ms,
-            "ms",
-            "; ".join(part for part in ("ours / theirs", note) if part),
-        )
+        yield Row(f"{name}: {which}", ours_ms, peer_ms, PEER, ours_ms / peer_ms, "ms", "ours / theirs")

@@ -1,4 +1,4 @@
-"""The row of a benchmark's table: our figure, a peer's, and their ratio."""
+"""The row of a benchmark's table: our figure, a peer's, and their ratio; and what must hold of rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -15,6 +15,25 @@ class Row:
     ratio: float | None
     unit: str
     note: str = ""
+
+
+class Bounds:
+    """What must hold of a benchmark's figures. All are measured and told first; then it fails if one does
+    not."""
+
+    def __init__(self) -> None:
+        self._broken: list[str] = []
+
+    def note(self, name: str, holds: bool, must: str) -> str:
+        """What a row says of its bound."""
+        if holds:
+            return must
+        self._broken.append(name)
+        return f"BROKEN: {must}"
+
+    def check(self) -> None:
+        if self._broken:
+            raise AssertionError(f"not as it must be: {'; '.join(self._broken)}")
 
 
 def as_row(row: Row | Mapping[str, object]) -> Row:

@@ -1,12 +1,17 @@
 """The runner of the benchmarks: what it prints, what it writes, and what it does when one of them fails."""
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from benchmarks import history, jobs, lateness, on_time
 from benchmarks.__main__ import Benchmark, discover, run
-from benchmarks.rows import Row, as_row
+from benchmarks.many_jobs import Figures
+from benchmarks.rows import Bounds, Row, as_row
+from shardwright.history import open_store
 
 QUICK = Row(
     "fires a second", ours=30_000, peer=10_000, peer_name="other", ratio=3.0, unit="1/s", note="one zone"
@@ -88,3 +93,54 @@ def test_a_mapping_that_is_no_row_is_refused(row: dict[str, object], complaint: 
 
 def test_the_runner_and_its_rows_are_no_benchmarks() -> None:
     assert not {"__main__", "rows"} & discover().keys()
+
+
+def test_a_bound_that_is_not_kept_fails_when_all_rows_are_told(report: Path) -> None:
+    def measure() -> Iterator[Row]:
+        bounds = Bounds()
+        for size in (1, 2):
+            note = bounds.note(f"size {size}", size <= 1, "must be <= 1")
+            yield Row(f"size {size}", size, None, "", None, "MB", note)
+        bounds.check()
+
+    assert run({"size": measure}, report=report) == 1
+    told = {name: row["note"] for name, row in json.loads(report.read_text()).items()}
+    assert told == {"size 1": "must be <= 1", "size 2": "BROKEN: must be <= 1"}
+
+
+@pytest.mark.parametrize(
+    ("found", "most", "broken"),
+    [
+        (Figures(8, 400.0, 30.0, 9.0, 1.0), True, ""),
+        (Figures(9, 399.0, 29.0, 9.0, 1.0), True, "ten: threads"),
+        (Figures(8, 400.1, 29.0, 9.0, 1.0), True, "ten: memory"),
+        (Figures(8, 399.0, 30.1, 9.0, 1.0), True, "ten: start"),
+        (Figures(8, 400.1, 30.1, 9.0, 1.0), False, ""),
+    ],
+)
+def test_jobs_that_take_more_than_they_may_fail(found: Figures, most: bool, broken: str) -> None:
+    bounds = Bounds()
+    told = [row.name for row in jobs.rows("ten", found, bounds, threads=8, most=most) if "BROKEN" in row.note]
+    assert told == ([broken] if broken else [])
+    with pytest.raises(AssertionError, match=broken) if broken else contextlib.nullcontext():
+        bounds.check()
+
+
+def test_a_history_that_answers_too_late_or_does_not_shrink_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, bounds = tmp_path / "history.db", Bounds()
+    monkeypatch.setattr(history, "BOUND", 0.0)
+    with open_store(file) as store:
+        store.write(history.fires()[:10])  # fewer than are kept
+        history.question("slow", store, file, lambda store: None, "select 1", bounds)
+        list(history.tidied(store, file, bounds))
+    with pytest.raises(AssertionError, match="history: slow; history: file with 10,000 rows kept"):
+        bounds.check()
+
+
+def test_lateness_is_told_beside_a_peers_and_not_judged() -> None:
+    ours, peer = on_time.Figures(p50=6.0, p99=60.0, max=600.0), on_time.Figures(p50=3.0, p99=30.0, max=300.0)
+    rows = list(lateness.rows("late", ours, peer))
+    assert [(row.ours, row.peer, row.ratio) for row in rows] == [(6, 3, 2), (60, 30, 2), (600, 300, 2)]
+    assert {row.note for row in rows} == {"ours / theirs"}

@@ -21,3 +21,11 @@ def test_every_target_is_phony() -> None:
     text = MAKEFILE.read_text()
     targets = re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE)
     assert re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE) == [" ".join(targets)]
+
+
+def test_soak_sets_up_every_server_that_acceptance_tests_need() -> None:
+    (parts,) = re.findall(r"^soak:.*\n\t@scripts/setup (.*)$", MAKEFILE.read_text(), re.MULTILINE)
+    acceptance = "".join(path.read_text() for path in (MAKEFILE.parent / "tests/acceptance").glob("*.py"))
+    needed = set(re.findall(r"pytest\.mark\.(zookeeper|postgresql|mariadb)\b", acceptance))
+    assert needed == {"zookeeper", "postgresql", "mariadb"}
+    assert needed <= set(parts.split())

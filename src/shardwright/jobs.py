@@ -139,7 +139,8 @@ class JobConfig(BaseModel):
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     """What becomes of a shard whose runner died: it runs again elsewhere, or counts as skipped."""
     lease_lost: Literal["stop", "continue"] = "stop"
-    """What a run does whose member has lost touch with the registry for too long."""
+    """What a run does whose member has lost touch with the registry for too long: it is told to stop, or goes
+    on at its own risk."""
     concurrency: kinds.MaybeCount = None
     """How many shards of the job may run at once in each process, or with a group in the whole cluster, of
     all the group's jobs together; unset: as many as there are threads for."""

@@ -10,6 +10,7 @@ What is done is noted in the same history as what was run. `finish` waits until 
 after now, ends the replicas in order, and judges the whole history.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -22,11 +23,12 @@ from types import TracebackType
 from typing import Self
 
 from shardwright.errors import RegistryError
-from shardwright.registry import Create, Delete, Landed, connect
+from shardwright.registry import Create, Delete, Landed, Registry, Tree, connect
 from tests.acceptance import history, replica, verdict
 from tests.acceptance.history import History, Run
 from tests.acceptance.jobs import Job
 from tests.acceptance.notes import Notes
+from tests.acceptance.verdict import Violation
 from tests.faults.processes import Child
 
 PATIENCE = 60.0
@@ -228,13 +230,27 @@ class Fleet:
 
     def finish(self, until: datetime | None = None) -> History:
         """When all shards have come to a fire after now, or after another time: end in order, and judge
-        everything up to then."""
+        everything up to then, and what is left in the registry."""
         until = until or datetime.now(UTC)
         self.wait_for_all_shards(after=until)
-        self.terminate(*self.replicas)
+        with connect(self._door) as registry:
+            broken = self._settled(registry, lambda nodes: verdict.unbalanced(nodes, self.jobs))
+            self.terminate(*self.replicas)
+            broken += self._settled(registry, verdict.left)
         found = self.history()
-        broken = verdict.violations(found, self.jobs, until)
+        broken += verdict.violations(found, self.jobs, until)
         assert not broken, "\n".join(map(str, broken)) + f"\n{self.story()}"
+        return found
+
+    def _settled(
+        self, registry: Registry, judge: Callable[[Mapping[str, verdict.Node]], Iterator[Violation]]
+    ) -> list[Violation]:
+        """What is wrong with the registry's nodes, once nothing is, or after a while: sessions of those who
+        were killed have to end, and shards to move."""
+        trees = [registry.mirror(f"{registry.namespace}{own}") for own in ("", "~shardwright")]
+        deadline = time.monotonic() + PATIENCE
+        while (found := list(judge(_nodes(registry, trees)))) and time.monotonic() < deadline:
+            _wait_for_news(registry, trees)
         return found
 
     def _can_be_written(self) -> bool:
@@ -264,3 +280,22 @@ class Fleet:
 
 def boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _nodes(registry: Registry, trees: Sequence[Tree]) -> dict[str, verdict.Node]:
+    """What there is below these roots, by where it is there."""
+    registry.wait_for(lambda: all(tree.synced for tree in trees), PATIENCE)
+    paths = {f"{tree.root}/{path}": path for tree in trees for path in tree if path}
+    held = registry.wait(registry.read(paths))
+    return {
+        paths[path]: verdict.Node(node.data, ephemeral=bool(node.owner))
+        for path, node in held.items()
+        if node is not None
+    }
+
+
+def _wait_for_news(registry: Registry, trees: Sequence[Tree]) -> None:
+    """What was told before we began to wait is looked at a moment later."""
+    seen = [tree.changes for tree in trees]
+    with contextlib.suppress(TimeoutError):
+        registry.wait_for(lambda: [tree.changes for tree in trees] != seen, 0.5)

@@ -29,6 +29,8 @@ class Run:
     """How many its process had when it began."""
     at_exit: int = 0
     """How much its process had to do at its end when it began."""
+    files: int = 0
+    """How many its process had open when it began."""
 
     @property
     def shard(self) -> tuple[str, int]:
@@ -171,4 +173,5 @@ def _run(note: Mapping[str, Any]) -> Run:
         source=note["source"],
         threads=note["threads"],
         at_exit=note["atexit"],
+        files=note.get("files", 0),
     )

@@ -22,6 +22,8 @@ class Job:
     catch_up: str = "all"
     fails_first: bool = False
     """The first run of each shard in each process fails."""
+    computes: bool = False
+    """A run takes its time by computing, not by waiting."""
 
     @property
     def spec(self) -> Spec | None:

@@ -99,6 +99,7 @@ def test_6_nothing_grows_with_the_number_of_fires(url: str, tmp_path: Path) -> N
     runs = sorted(history.of(job.name), key=lambda run: run.began)[fires:]  # by then all is loaded
     assert len({run.at_exit for run in runs}) == 1
     assert max(run.threads for run in runs) - min(run.threads for run in runs) < fires / 2
+    assert max(run.files for run in runs) - min(run.files for run in runs) < fires / 2
 
 
 def test_7_who_is_asked_in_the_midst_of_a_run_runs_again(url: str, tmp_path: Path) -> None:

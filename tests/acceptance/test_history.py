@@ -1,6 +1,7 @@
 """The verdict can fail: for each kind of violation a small history that has it, beside one that has none."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -9,6 +10,7 @@ import pytest
 from tests.acceptance import history, verdict
 from tests.acceptance.history import CANCELLED, FAILED, OK, Fault, History, Run
 from tests.acceptance.jobs import Job
+from tests.acceptance.verdict import Node
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 JOB = Job("job", every=5, length=1.0, shards=1)
@@ -194,6 +196,99 @@ def test_an_hour_that_is_left_out_is_not_expected() -> None:
     ]
     assert kinds(a_history(*ALL[:3], *ahead, steps=steps), until=20.0) == []
     assert kinds(a_history(*ALL[:3], *ahead[:1], steps=steps), until=20.0) == ["LOST"]
+
+
+@pytest.mark.parametrize("source", ["misfire", "catch-up"])
+def test_what_is_made_good_although_nothing_was_in_its_way_has_misfired(source: str) -> None:
+    spurious = a_run(10, late=0.1, source=source)
+    assert kinds(a_history(*ALL[:2], spurious, ALL[3])) == ["MISFIRED"]
+    cut = (Fault("cut", 8.9, A, until=9.5),)
+    assert kinds(a_history(*ALL[:2], spurious, ALL[3], faults=cut)) == []
+    long = a_run(5, ended=8.6)
+    assert kinds(a_history(ALL[0], long, spurious, ALL[3])) == []
+
+
+def test_a_fire_begun_long_after_its_time_by_one_who_was_on_time_with_another_is_late() -> None:
+    two = replace(JOB, shards=2)
+    on_time = [replace(each, item=1) for each in ALL]
+    held_up, fires = a_run(5, late=5.1, ended=10.4), (ALL[0], a_run(10, late=0.5), ALL[3])
+    assert kinds(a_history(*fires, held_up, *on_time), two) == ["LATE"]
+    elsewhere = [replace(each, pid=B) for each in on_time]
+    assert kinds(a_history(*fires, held_up, *elsewhere), two) == []
+    cut = (Fault("cut", 4.9, A, until=5.5),)
+    assert kinds(a_history(*fires, held_up, *on_time, faults=cut), two) == []
+
+
+def test_where_everything_stood_still_nothing_is_late() -> None:
+    two = replace(JOB, shards=2)
+    late = a_run(5, late=4.9, ended=10.4), a_run(10, late=0.6)
+    others = replace(late[0], item=1), replace(late[1], item=1)
+    rest = ALL[0], ALL[3], replace(ALL[0], item=1), replace(ALL[3], item=1)
+    assert kinds(a_history(*late, *others, *rest), two) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        (Fault("kill", 17.0, A), []),
+        (Fault("kill", 17.0, B), ["IDLE"]),
+        (Fault("stop", -0.5, A, until=-0.1), ["IDLE"]),
+        (Fault("cut", 5.5, until=5.6), []),
+        (Fault("cut", 6.5, until=7.0), ["IDLE"]),
+        (Fault("cut", 8.0, until=11.0), []),
+        (Fault("step", 8.0), []),
+    ],
+    ids=str,
+)
+def test_a_fault_that_met_nobody_at_work_shows_nothing(fault: Fault, found: list[str]) -> None:
+    assert kinds(a_history(*ALL, faults=(fault,))) == found
+
+
+def shared(*owners: str, members: Sequence[str] = ("a", "b")) -> dict[str, Node]:
+    """The nodes of a job whose shards belong to these."""
+    there = {f"job/instances/{member}": Node(ephemeral=True) for member in members}
+    return there | {f"job/sharding/{item}/instance": Node(who) for item, who in enumerate(owners)}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "balanced"),
+    [
+        (shared("a", "b", "a"), True),
+        (shared("a", "a", "a", members=["a"]), True),
+        (shared("a", "a", "a"), False),
+        (shared("a", "b", "c"), False),
+        (shared("a", "b", ""), False),
+        (shared("a", "b"), False),
+        (shared("a", "b", "a", members=[]), False),
+    ],
+)
+def test_shards_are_spread_to_within_one_over_who_is_there(nodes: dict[str, Node], balanced: bool) -> None:
+    found = [each.kind for each in verdict.unbalanced(nodes, [replace(JOB, shards=3)])]
+    assert found == ([] if balanced else ["UNBALANCED"])
+
+
+@pytest.mark.parametrize(
+    ("path", "stays"),
+    [
+        ("job", True),
+        ("job/instances", True),
+        ("job/instances/a", False),
+        ("job/leader/election/latch", True),
+        ("job/leader/election/latch/_c_1-latch-0000000001", False),
+        ("job/leader/failover/items/0", False),
+        ("job/sharding/10/instance", True),
+        ("job/sharding/10/running", False),
+        ("job/sharding/10/failover", False),
+        ("job/trigger/a", False),
+        ("job/cursor/10", True),
+        ("job/watched/next/10", False),
+        ("job/watched/alive/a", False),
+        ("job/watched/gap", True),
+    ],
+)
+def test_what_was_of_a_member_or_a_run_is_not_left_when_everybody_has_gone(path: str, stays: bool) -> None:
+    assert [each.kind for each in verdict.left({path: Node()})] == ([] if stays else ["LEFT"])
+    assert [each.kind for each in verdict.left({path: Node(ephemeral=True)})] == ["LEFT"]
 
 
 def test_notes_are_read_as_what_they_tell() -> None:

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 JOBS = [STEADY, QUICK, LONG, PLAIN]
 
 
-def test_a_runner_killed_in_mid_run_is_stood_in_for_in_the_same_fire(url: str, tmp_path: Path) -> None:
-    with Fleet(url, tmp_path, JOBS) as fleet:
+def test_a_runner_killed_in_mid_run_is_stood_in_for_in_the_same_fire(every_url: str, tmp_path: Path) -> None:
+    with Fleet(every_url, tmp_path, JOBS) as fleet:
         fleet.start(3)
         fleet.wait_for_all_shards()
         run = fleet.wait_for_a_run(LONG)
@@ -54,8 +54,10 @@ def test_a_leader_that_is_killed_is_succeeded(url: str, tmp_path: Path) -> None:
         fleet.finish()
 
 
-def test_one_who_is_stopped_longer_than_its_session_wakes_up_to_no_effect(url: str, tmp_path: Path) -> None:
-    with Fleet(url, tmp_path, JOBS) as fleet:
+def test_one_who_is_stopped_longer_than_its_session_wakes_up_to_no_effect(
+    every_url: str, tmp_path: Path
+) -> None:
+    with Fleet(every_url, tmp_path, JOBS) as fleet:
         fleet.start(3)
         fleet.wait_for_all_shards()
         with fleet.stopped_in_mid_run(LONG) as run:
@@ -102,7 +104,8 @@ def test_a_rolling_restart_costs_nobody_a_run(url: str, tmp_path: Path) -> None:
 
 
 def test_code_that_never_waits_holds_nothing_up_while_one_is_killed(url: str, tmp_path: Path) -> None:
-    job = Job("beside", every=3, length=1.2, shards=4)
+    """Neither that of the jobs themselves nor what their process does beside them."""
+    job = Job("computes", every=3, length=1.2, shards=4, computes=True)
     with Fleet(url, tmp_path, [job]) as fleet:
         fleet.start(3, busy=2)
         fleet.wait_for_all_shards()

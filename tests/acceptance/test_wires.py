@@ -69,4 +69,10 @@ def test_one_cut_off_for_longer_than_its_session_comes_back(
             fleet.wait_while(1.5 * SESSION)
             wire.heal()
         fleet.wait(lambda history: any(run.pid == behind.pid for run in history.since_the_last_fault()))
-        fleet.finish()
+        history = fleet.finish()
+    (cut,) = history.faults
+    theirs = {run.shard for run in history.runs if run.pid == behind.pid and run.began < cut.at}
+    stood_in = {
+        run.shard for run in history.runs if run.pid != behind.pid and cut.lasted(run.began, run.began)
+    }
+    assert theirs & stood_in

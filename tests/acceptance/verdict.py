@@ -6,12 +6,21 @@ OVERLAP      two runs of a shard at once
 UNEXPECTED   a run for a time that is on no list, or before its time, or that nobody asked for
 TOKENS       a token that does not grow
 UNFINISHED   a run that began and of whose end nothing is known, although it can be
+MISFIRED     a fire made good or made up for although nothing was in its way
+LATE         a fire begun long after its time by one who was on time with others meanwhile
+IDLE         a fault that met nobody at work: nothing was shown by it
+
+and, of the registry's nodes in the end:
+
+UNBALANCED   a shard that is nobody's, or one member with two more than another
+LEFT         a node of one who is gone, or of a run that is over
 
 A fire need not run itself if somebody was there and could not start it: the shard was in the midst of a
 run, or something was broken. Then a later one stands for it, and must have run. Of a job that catches up on
 all, each fire that fell while nobody was there must run itself.
 """
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +29,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from tests import calendar_brute
-from tests.acceptance.history import CANCELLED, FAILED, OK, History, Run
+from tests.acceptance.history import CANCELLED, FAILED, OK, Fault, History, Run
 from tests.acceptance.jobs import Job
 
 #: A claim may be made this long before its fire.
@@ -38,10 +47,21 @@ STILL = 0.5
 #: How late a fire may be begun on a busy machine: when the clock is set meanwhile, a later one stands for it.
 LATE = 3.0
 
+#: For how long after its end a run may be on its way to the registry where that is slow: what falls due then
+#: has fallen into the run, as far as anybody can tell.
+SLOWLY = 1.5
+
 #: By how much a process's idea of the registry's clock may be off.
 APART = 0.2
 
 SECOND = timedelta(seconds=1)
+
+#: The nodes below a job, in its own tree or in ours, that go with their member or with the run they are of.
+FLEETING = re.compile(
+    r"(instances|trigger|leader/(election|failover)/latch|leader/failover/items"
+    r"|watched/(alive|draining|next))/[^/]+"
+    r"|sharding/[0-9]+/(running|failover|failovering|misfire)"
+)
 
 
 @dataclass(frozen=True)
@@ -53,9 +73,17 @@ class Violation:
         return f"{self.kind}: {self.what}"
 
 
+@dataclass(frozen=True)
+class Node:
+    """What the registry holds under a path: below the namespace, or below ours beside it."""
+
+    data: str = ""
+    ephemeral: bool = False
+
+
 def violations(history: History, jobs: Iterable[Job], until: datetime) -> list[Violation]:
     """Everything that is wrong with a history whose fires are all accounted for up to a time."""
-    found = []
+    found = [*idle(history)]
     for job in jobs:
         fires = expected(history, job, until)
         for item in range(job.shards):
@@ -69,6 +97,8 @@ def violations(history: History, jobs: Iterable[Job], until: datetime) -> list[V
                 *unexpected(history, job, runs),
                 *tokens(history, runs),
                 *unfinished(history, job, runs),
+                *misfired(history, job, runs, fires),
+                *late(history, job, runs, fires),
             ]
     return found
 
@@ -147,11 +177,13 @@ def lost(
             yield Violation("LOST", f"{name} never ran, nor did a later one")
 
 
-def _blocked(history: History, job: Job, runs: Sequence[Run]) -> Iterator[tuple[float, float]]:
+def _blocked(
+    history: History, job: Job, runs: Sequence[Run], told: float = TOLD
+) -> Iterator[tuple[float, float]]:
     """When nobody could start the shard: while it ran, and from a fault until it has begun to run again."""
     begins = [run.began for run in runs]
     for run in runs:
-        yield run.began, (run.began if run.ended is None else run.ended) + TOLD
+        yield run.began, (run.began if run.ended is None else run.ended) + told
     for fault in history.faults:
         over = fault.at if fault.until is None else fault.until
         after = bisect_right(begins, over)
@@ -262,6 +294,89 @@ def unfinished(history: History, job: Job, runs: Sequence[Run]) -> Iterator[Viol
             yield Violation("UNFINISHED", f"{run}, and its process lives or left in order")
         elif job.failover and not again:
             yield Violation("UNFINISHED", f"{run}, its process died, and nobody ran it again")
+
+
+def misfired(
+    history: History, job: Job, runs: Sequence[Run], fires: Mapping[datetime, float]
+) -> Iterator[Violation]:
+    in_the_way = [*_blocked(history, job, runs, told=SLOWLY), *_stood_still(history, job, fires)]
+    for run in runs:
+        due = fires.get(run.fire) if run.fire is not None else None
+        if due is None or run.source not in ("misfire", "catch-up"):
+            continue
+        if not any(begin <= due <= end for begin, end in in_the_way):
+            yield Violation("MISFIRED", f"{run}, and nothing was in its way")
+
+
+def late(
+    history: History, job: Job, runs: Sequence[Run], fires: Mapping[datetime, float]
+) -> Iterator[Violation]:
+    """A busy machine makes everybody late: only who was on time with another fire meanwhile could have been
+    with this one. A shard's first fire may wait until somebody has been given it."""
+    timed = [run.fire for run in runs if run.fire is not None]
+    if history.steps or not timed:
+        return
+    blocked = list(_blocked(history, job, runs))
+    for run in runs:
+        due = fires.get(run.fire) if run.fire is not None and run.fire > min(timed) else None
+        if due is None or run.attempt > 1 or run.began <= due + LATE:
+            continue
+        could = any(
+            _in_time(history, other, due, run.began) for other in history.runs if other.pid == run.pid
+        )
+        if could and not any(begin <= due <= end for begin, end in blocked):
+            yield Violation("LATE", f"{run}, {run.began - due:.1f} s after its time")
+
+
+def _in_time(history: History, run: Run, begin: float, end: float) -> bool:
+    """Whether a run fell due between these, and began then."""
+    due = history.boot(run.fire) if run.fire is not None else end
+    return begin < due and run.began < min(due + STILL, end)
+
+
+def idle(history: History) -> Iterator[Violation]:
+    """What is done to one process must hit the last that ran some shard, and what is done to all must fall
+    into a run, or last from one to another."""
+    for fault in history.faults:
+        if fault.kind == "step":
+            continue
+        over = fault.at if fault.until is None else fault.until
+        last = {shard: [run for run in runs if run.began <= over] for shard, runs in history.shards().items()}
+        if not any(_met(history, fault, runs) for runs in last.values() if runs):
+            yield Violation("IDLE", f"{fault} met nobody at work")
+
+
+def _met(history: History, fault: Fault, runs: Sequence[Run]) -> bool:
+    before = [run for run in runs if run.began <= fault.at]
+    if fault.pid is not None:
+        return bool(before) and before[-1].pid == fault.pid
+    return len(runs) > len(before) or any(run.ended is None or run.ended >= fault.at for run in before)
+
+
+# -- the registry in the end -------------------------------------------------------------------------
+
+
+def unbalanced(nodes: Mapping[str, Node], jobs: Iterable[Job]) -> Iterator[Violation]:
+    """Of the nodes while members are there."""
+    for job in jobs:
+        place = f"{job.name}/instances/"
+        members = [path.removeprefix(place) for path in nodes if path.startswith(place)]
+        owners = [
+            nodes.get(f"{job.name}/sharding/{item}/instance", Node()).data for item in range(job.shards)
+        ]
+        count = {member: owners.count(member) for member in members}
+        if not members or sum(count.values()) < job.shards:
+            yield Violation("UNBALANCED", f"{job.name}: shards of {owners}, and there are {members}")
+        elif max(count.values()) - min(count.values()) > 1:
+            yield Violation("UNBALANCED", f"{job.name}: {count}")
+
+
+def left(nodes: Mapping[str, Node]) -> Iterator[Violation]:
+    """Of the nodes when everybody has gone."""
+    for path, node in nodes.items():
+        _, _, below = path.partition("/")
+        if node.ephemeral or FLEETING.fullmatch(below):
+            yield Violation("LEFT", f"{path} {node.data}")
 
 
 def _name(runs: Sequence[Run]) -> str:

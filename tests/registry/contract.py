@@ -655,6 +655,7 @@ class Contract:
         states = [state for state, _ in told]
         assert State.LOST in states
         assert states.index(State.LOST) < len(states) - 1
+        assert first.lease_left() <= 0
         sees(other, lambda: "instances/me" not in theirs)
         registry.wait_for(lambda: tree.synced)
         assert "instances/me" not in tree

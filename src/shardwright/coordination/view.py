@@ -177,8 +177,8 @@ class Local:
     runs: Mapping[int, Run] = field(default_factory=dict)
     """The shards that run here, and those whose end is not told yet."""
     loose: frozenset[tuple[int, str]] = frozenset()
-    """Runs that a newer one of the same shard went beside, each by shard and attempt: they go on here, and
-    nobody else looks after them."""
+    """Runs that a newer one of the same shard went beside, or whose claim went with a session before, each by
+    shard and attempt: they go on here, and nobody else looks after them."""
     slots: int = 1
     """How many more shards could start at once."""
     unsure: frozenset[int] = frozenset()

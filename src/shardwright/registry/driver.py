@@ -209,7 +209,7 @@ class Driver(ABC):
             self._shut()
 
     def _end_lease(self) -> None:
-        """Before others can have what is ours: whoever still holds the session must not rely on it."""
+        """The session is over, or about to be: whoever still holds it must not rely on it."""
         if self._session is not None:
             self._session.end()
 

@@ -473,6 +473,7 @@ class MemoryRegistry(Driver):
             self._link.drop()
             session = self._link.session
             if not self._store.is_alive(session):
+                self._end_lease()
                 self._move(State.LOST)
                 session = self._store.open_session()
             self._open(session)

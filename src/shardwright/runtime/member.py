@@ -96,11 +96,11 @@ class Member(Turns):
     """One job in this process.
 
     `work` is called to run a claimed shard under the number of its claim; it must return at once, and
-    `finished` must be called when the run is over. `cancel` is called for a run that is no longer ours: its
-    claim went with our session, or we were ordered to stop; `supersede` for one that the next fire has come
-    to, where the job wants that to end it. `call` is called to call a hook for a fire, and
-    `called` must be when that is over. `lost` is called with a shard, its fire and a sentence when we have
-    written of a run that it did not come to its end and is not run again.
+    `finished` must be called when the run is over. `cancel` is called for a run that is no longer ours: we
+    were ordered to stop, or its claim went with our session and the job does not want it to go on;
+    `supersede` for one that the next fire has come to, where the job wants that to end it. `call` is called
+    to call a hook for a fire, and `called` must be when that is over. `lost` is called with a shard, its fire
+    and a sentence when we have written of a run that it did not come to its end and is not run again.
 
     `witness` is told what happens besides.
 
@@ -245,13 +245,19 @@ class Member(Turns):
     # -- looking ------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """A new session: we are somebody else now, and what ran before is no longer ours."""
+        """A new session: we are somebody else now, and what ran before is no longer ours. What the job wants
+        to go on all the same does, and nobody hears how it ends; an order to stop reaches it, too."""
         self.me = self._identity()
         self._cursors.clear()
-        self._cancel_all()
-        self._held.clear()
+        self._give_back()
+        goes_on: frozenset[tuple[int, str]] = frozenset()
+        if self.settings.lease_lost == "stop":
+            self._cancel_all()
+        else:
+            runs = self.local.runs.items()
+            goes_on = self.local.loose.union((item, run.attempt) for item, run in runs if run.outcome is None)
         self.local = replace(
-            self.local, runs={}, calls={}, loose=frozenset(), unsure=frozenset(), since=self._registry.now()
+            self.local, runs={}, calls={}, loose=goes_on, unsure=frozenset(), since=self._registry.now()
         )
 
     def _decide_now(self) -> list[Step | Look]:

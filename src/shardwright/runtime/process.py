@@ -418,7 +418,11 @@ class Process(Hub):
             case State.SUSPENDED:
                 log.warning("cut off from the registry: nothing new is started")
             case State.LOST:
-                log.warning("given up by the registry, or about to be: what runs is told to stop")
+                log.warning("given up by the registry, or about to be: nothing new is started")
+                for name, item, _ in sorted(self._running):
+                    member = self._members.get(name)
+                    if member is not None and member.settings.lease_lost == "continue":
+                        log.warning("%s: shard %d goes on, and may run elsewhere by now", name, item)
                 for name in sorted({job for job, _, _ in self._running} & self._members.keys()):
                     settings = self._members[name].settings
                     self._tell(settings, Kind.LEASE_LOST, "the registry gave this process up in mid-run")

@@ -156,7 +156,7 @@ class SqliteRegistry(Driver):
         if self._closed:
             return
         if self._session is not None and self._session is not session:
-            self._move(State.LOST)
+            self._lost()
         self._session = session
         self._move(State.CONNECTED)
         for mirror in self._mirrors:
@@ -167,6 +167,7 @@ class SqliteRegistry(Driver):
             self._move(State.SUSPENDED)
 
     def _lost(self) -> None:
+        self._end_lease()
         self._move(State.LOST)
 
     def _told(self, news: News) -> None:

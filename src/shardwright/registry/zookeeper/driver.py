@@ -527,8 +527,7 @@ class ZookeeperRegistry(Driver):
             return
         if self._session is not session:
             if self._session is not None:
-                self._suspended()
-                self._move(State.LOST)
+                self._expired()
             self._session = session
         self._confide()
         if self._time_error > _CLOSE:
@@ -593,6 +592,7 @@ class ZookeeperRegistry(Driver):
             settle(commit.future, Refused("the connection broke before it was sent"))
 
     def _expired(self) -> None:
+        self._end_lease()
         self._suspended()
         self._move(State.LOST)
 
