@@ -4,7 +4,8 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,11 +24,15 @@ from shardwright.history.engine import HistoryError
 from shardwright.history.ledger import Disposition, Entry
 from shardwright.history.metrics import Metrics
 from shardwright.history.store import Store
+from shardwright.registry import Put, connect
 from shardwright.runtime.chronicle import VARIABLE, Chronicle, place_of
 from tests.faults.processes import Child
+from tests.faults.proxy import Proxy
 from tests.history import children
 from tests.history.fires import a_run
 from tests.recipes.heard import Heard
+from tests.runtime import children as children_here
+from tests.zookeeper_server import Server
 
 SECONDLY: dict[str, Any] = {"cron": "* * * * * ?", "time_zone": "UTC"}
 
@@ -345,14 +350,17 @@ def test_where_the_history_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert place_of("zookeeper://zk1/prod", False) is None
 
 
-def test_what_becomes_of_fires_that_did_not_run_is_told_to_those_who_listen(folder: Path) -> None:
+@pytest.mark.parametrize("history", [None, False])
+def test_what_becomes_of_fires_that_did_not_run_is_told_to_those_who_listen(
+    folder: Path, history: bool | None
+) -> None:
     """Fires fall while nobody is there."""
     url = f"sqlite://{folder / 'jobs.db'}"
-    first = Scheduler(url)
+    first = Scheduler(url, history=history)
     first.add(lambda: None, "tick", **SECONDLY, shards=2)
     run(first, 2)
     passed = datetime.now(UTC) + timedelta(seconds=2.5)
-    second = Scheduler(url)
+    second = Scheduler(url, history=history)
     second.add(lambda: None, "tick", **SECONDLY, shards=2)
     heard: Heard[events.Event] = Heard()
     second.subscribe(heard)
@@ -426,3 +434,54 @@ def test_tries_that_failed_are_listed_with_their_run_and_so_is_what_each_has_log
     said = [line.rpartition(": ")[2] for line in log.text.splitlines()]
     between = "-- try {} failed, and is followed by another --"
     assert said == ["this is try 1", between.format(1), "this is try 2", between.format(2), "this is try 3"]
+
+
+@pytest.fixture
+def wire(zookeeper: Server) -> Iterator[Proxy]:
+    with Proxy(zookeeper.hosts) as proxy:
+        yield proxy
+
+
+def test_prometheus_counts_what_happens_to_a_scheduler_that_has_no_history(
+    zookeeper: Server, wire: Proxy
+) -> None:
+    """Shards move, somebody dies, a write comes too late, the registry is away."""
+    path, counted, go_on = f"/{uuid.uuid4().hex}?session_timeout=4s", CollectorRegistry(), threading.Event()
+    heard: Heard[events.Event] = Heard()
+
+    def of(kind: type[events.Event], job: str = "") -> list[Any]:
+        return heard.until(lambda told: [each for each in told if isinstance(each, kind) and each.job == job])
+
+    def count(name: str, **labels: str) -> float | None:
+        return counted.get_sample_value(f"shardwright_{name}", labels)
+
+    ours = Scheduler(f"zookeeper://{wire.hosts}{path}", address="10.0.0.1")
+    ours.subscribe(Metrics(counted))
+    ours.subscribe(heard)
+    ours.add(lambda: go_on.wait(60.0), "job", shards=2, failover=True)
+    door = f"zookeeper://{zookeeper.hosts}{path}"
+    with ours, connect(door) as registry:
+        assert ours.is_leader("job")
+        with Child(children_here.hold, door, "10.0.0.2") as other:
+            of(events.Moved, "job")
+            ours.trigger("job")
+            other.expect("runs")
+            other.kill()
+        assert count("shards_moved_total", job="job") == count("reshardings_total", job="job") == 1
+        of(events.FailedOver, "job")
+        assert count("failovers_total", job="job") == 1
+
+        cursors = [f"{registry.namespace}~shardwright/job/cursor/{item}" for item in range(2)]
+        found = registry.wait(registry.read(cursors))
+        registry.wait(registry.commit(*(Put(path, node.data) for path, node in found.items() if node)))
+        go_on.set()
+        of(events.StaleRefused, "job")
+        assert (count("stale_writes_refused_total", job="job") or 0) >= 1
+
+        wire.cut()
+        of(events.RegistryLost)
+        assert count("registry_up") == 0
+        wire.heal()
+        (*_, back) = [each for each in of(events.RegistryBack) if isinstance(each, events.RegistryBack)]
+        assert (count("registry_up"), count("registry_unavailable_seconds_total")) == (1, back.seconds)
+        assert back.seconds > 0

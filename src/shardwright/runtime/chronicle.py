@@ -96,6 +96,10 @@ class JobWitness:
     def keeps(self) -> bool:
         return self.chronicle.keeps
 
+    @property
+    def heard(self) -> bool:
+        return self.chronicle.heard
+
     def account(
         self, made: int, item: int, entries: tuple[account.Entry, ...], *, after: int, ours: bool
     ) -> None:
@@ -189,8 +193,8 @@ class Chronicle:
         *,
         ours: bool,
     ) -> None:
-        """Give what a cursor says to the recorder; `kept` is called by another thread when it is written.
-        What we have said ourselves is told to those who listen, too."""
+        """Give what a cursor says to the recorder, if there is one; `kept` is called by another thread when
+        it is written. What we have said ourselves is told to those who listen, too."""
         now = self._clock.wall()
         told = [each for entry in entries for each in _entries(job, made, item, entry, now)]
         if ours:
