@@ -155,7 +155,7 @@ class Moved(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseMargin(Event):
-    """How much was left of our lease when the registry renewed it."""
+    """How much was left of our lease when a run was begun."""
 
     seconds: float
 
