@@ -11,7 +11,7 @@
     │   ├── StaleRefused          a write for it came too late and was refused
     │   └── Logged                what its run wrote to the log
     ├── Moved                     how many shards a resharding moved
-    ├── LeaseMargin               how long our lease had left when it was renewed
+    ├── LeaseMargin               how long our lease had left when a run was begun
     ├── Backlog                   how the history keeps up
     └── RegistryLost, RegistryBack
 
