@@ -15,8 +15,9 @@ from time import perf_counter
 
 from benchmarks.rows import Bounds, Row
 from shardwright.history import open_store, queries, why
+from shardwright.history.keeping import Retention
 from shardwright.history.ledger import Attempt, Disposition, Entry, Key, Verdict
-from shardwright.history.retention import Retention, tidy
+from shardwright.history.retention import tidy
 from shardwright.history.store import Store
 from shardwright.outcomes import FAILED, OK
 

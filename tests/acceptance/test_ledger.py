@@ -1,10 +1,12 @@
-"""The ledger: whatever happens to processes, and to the history, every fire has one disposition in it."""
+"""The ledger: whatever happens to processes, to the registry and to the history, every fire has one
+disposition in it, and it is the true one."""
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,19 +15,29 @@ from shardwright.history import queries
 from shardwright.history.ledger import Disposition
 from shardwright.history.store import Store
 from shardwright.registry import connect
-from shardwright.schedule import parse
+from tests import calendar_brute
+from tests.acceptance import books
+from tests.acceptance.conftest import SESSION
 from tests.acceptance.fleet import Fleet
 from tests.acceptance.jobs import Job
 from tests.databases import Database
+from tests.faults.proxy import Proxy
+from tests.zookeeper_server import Server
 
 #: Often enough that faults fall into runs, and slow enough that they are there to be hit.
-JOB = Job("accounted", every=2, length=0.6, shards=3)
+JOB = Job("accounted", every=2, length=0.6, shards=3, fails_first=True)
 
 #: More entries than there are.
 MANY = 10_000
 
 #: For how many seconds the history is away: longer than anybody waits for it.
 AWAY = 12.0
+
+#: For how many of these the registry is away, too: longer than the sessions.
+CUT = 1.5 * SESSION
+
+#: For how many seconds nobody is there: some fires fall into it.
+EMPTY = 4.0
 
 
 @dataclass
@@ -34,6 +46,38 @@ class Place:
 
     address: str
     away: Callable[[], Iterator[None]]
+
+
+@dataclass
+class Realm:
+    """Where the registry is for the processes and for us, and how to take it away from them."""
+
+    url: str
+    door: str
+    away: Callable[[], Iterator[None]]
+
+
+@pytest.fixture
+def realm(url: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Realm]:
+    if url.startswith("sqlite:"):
+
+        def locked() -> Iterator[None]:
+            with closing(sqlite3.connect(tmp_path / "registry.db", isolation_level=None)) as writer:
+                writer.execute("pragma busy_timeout = 10000")
+                writer.execute("begin immediate")
+                yield
+
+        yield Realm(url, url, locked)
+        return
+    server: Server = request.getfixturevalue("zookeeper")
+    with Proxy(server.hosts) as wire:
+
+        def cut() -> Iterator[None]:
+            wire.cut()
+            yield
+            wire.heal()
+
+        yield Realm(url.replace(server.hosts, wire.hosts), url, cut)
 
 
 @pytest.fixture(
@@ -65,49 +109,54 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_every_fire_has_one_disposition_although_members_and_the_history_die(
-    url: str, place: Place, tmp_path: Path
+def test_every_fire_has_one_disposition_although_members_and_the_registry_and_the_history_fail(
+    realm: Realm, place: Place, tmp_path: Path
 ) -> None:
     history = {"SHARDWRIGHT_HISTORY": place.address}
-    with Fleet(url, tmp_path, [JOB]) as fleet:
+    with Fleet(realm.url, tmp_path, [JOB], door=realm.door) as fleet:
         fleet.start(3, env=history)
         fleet.wait_for_all_shards()
         fleet.kill(fleet.replica_of(fleet.wait_for_a_run(JOB)))
         with contextmanager(place.away)():
-            fleet.wait_while(AWAY)
+            fleet.wait_while(AWAY - CUT)
+            with fleet.trouble("registry away"), contextmanager(realm.away)():
+                fleet.wait_while(CUT)
             fleet.kill(fleet.replica_of(fleet.wait_for_a_run(JOB)))
             fleet.start(1, env=history)
             fleet.wait_for_all_shards()
         with fleet.stopped_in_mid_run(JOB):
             fleet.wait_for_all_shards()
-        found = fleet.finish()
-        fires = sorted({run.fire for run in found.runs if run.fire is not None})
-        expected = list(scheduled(fires[0], fires[-1]))
-        made = making(url)
+        fleet.terminate(fleet.replica_of(fleet.wait_for_a_run(JOB)))
+        fleet.wait_for_a_run(JOB)
+        fleet.kill(*fleet.replicas)
+        fleet.wait_while(EMPTY)
+        fleet.start(2, env=history)
+        fleet.finish()
+        expected = fires_until(datetime.now(UTC), realm.door)
+        made = making(realm.door)
         fleet.start(1, env=history)  # whoever looks next tells what the others could not
         with Store(place.address) as store:
             fleet.wait(lambda _: not store.gaps(JOB.name, expected, JOB.shards, made=made))
-        fleet.finish()
+        found = fleet.finish()
     with Store(place.address) as store:
-        rows = {
-            (entry.key.fire, entry.key.item): entry
-            for entry in queries.history(store, job=JOB.name, limit=MANY).entries
-            if entry.due <= expected[-1]
-        }
-    ran = {(run.fire.astimezone(UTC).isoformat(), run.item) for run in found.runs if run.fire is not None}
-    for key, entry in rows.items():
-        said = f"{key}: {entry}\n{fleet.story()}"
-        assert entry.disposition is not Disposition.RUNNING, said
-        if entry.disposition in (Disposition.RAN, Disposition.FAILED_OVER):
-            assert key in ran, said
-    assert {entry.disposition for entry in rows.values()} >= {Disposition.RAN, Disposition.FAILED_OVER}
+        rows = queries.history(store, job=JOB.name, limit=MANY).entries
+    broken = books.violations(found, JOB, rows, expected)
+    assert not broken, "\n".join(map(str, broken)) + f"\n{fleet.story()}"
+    kinds = {entry.disposition for entry in rows}
+    assert kinds >= {Disposition.RAN, Disposition.FAILED_OVER}
+    assert {entry.outcome for entry in rows} >= {"ok", "failed"}
 
 
-def scheduled(first: datetime, last: datetime) -> Iterator[datetime]:
-    """Every fire from one to another."""
-    schedule = parse(JOB.settings()["cron"], "UTC")
-    yield first
-    yield from schedule.between(first, last)
+def fires_until(end: datetime, url: str) -> list[datetime]:
+    """Every fire since there is an account of the job's fires."""
+    with connect(url) as registry:
+        path = f"{registry.namespace}~shardwright/{JOB.name}/watched/gap"
+        node = registry.wait(registry.read([path]))[path]
+    assert node is not None
+    assert JOB.spec is not None
+    born = datetime.fromisoformat(json.loads(node.data)["born"])
+    first = born.replace(microsecond=0) + timedelta(seconds=1)
+    return list(calendar_brute.fires(JOB.spec, UTC, first, end, "quartz"))
 
 
 def making(url: str) -> int:

@@ -10,9 +10,10 @@ from pathlib import Path
 from shardwright import Scheduler
 from shardwright.errors import MissingExtra
 from shardwright.history import ledger, open_store
+from shardwright.history.keeping import Retention
 from shardwright.history.ledger import Entry
 from shardwright.history.recorder import Recorder
-from shardwright.history.retention import Retention, tidy
+from shardwright.history.retention import tidy
 from shardwright.history.store import Store
 from shardwright.outcomes import OK
 from tests.history.fires import OTHER, T, a_key, a_run, an_attempt, started

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, select, text
 
 from shardwright.history import ledger, queries
-from shardwright.history.engine import open_engine
+from shardwright.history.engine import HistoryError, open_engine
 from shardwright.history.ledger import Disposition, Entry
 from shardwright.history.store import Store
 from shardwright.outcomes import FAILED, OK
@@ -132,3 +132,71 @@ def test_a_file_has_them_only_if_asked(tmp_path: object) -> None:
     engine = create_engine(f"sqlite:///{tmp_path}/history.db")
     assert not [name for name in inspect(engine).get_table_names() if name.startswith("JOB_")]
     engine.dispose()
+
+
+# What its console asks: the columns of its two entities, by its filters, the newest first, a page at a time.
+
+CONSOLE_RUNS = """select id, job_name, task_id, hostname, ip, sharding_item, execution_source, failure_cause,
+    is_success, start_time, complete_time from JOB_EXECUTION_LOG
+    where start_time > :begin and start_time < :end and job_name = :job and ip = :ip
+    and is_success = {success} order by start_time desc limit 10"""
+CONSOLE_STATES = """select id, job_name, original_task_id, task_id, slave_id, {source}execution_type,
+    sharding_item, state, message, creation_time from JOB_STATUS_TRACE_LOG
+    where creation_time > :begin and creation_time < :end and job_name = :job
+    order by creation_time desc limit 10"""
+
+# What it can make of the texts: the names in ElasticJob's enumerations.
+SOURCES = {"NORMAL_TRIGGER", "MISFIRE", "FAILOVER"}
+STATES = {
+    *(
+        "TASK_STAGING",
+        "TASK_RUNNING",
+        "TASK_FINISHED",
+        "TASK_KILLED",
+        "TASK_LOST",
+        "TASK_FAILED",
+        "TASK_ERROR",
+    ),
+    *("TASK_DROPPED", "TASK_GONE", "TASK_GONE_BY_OPERATOR", "TASK_UNREACHABLE", "TASK_UNKNOWN"),
+}
+
+
+def asked_by_the_console(store: Store, statement: str) -> list[dict[str, object]]:
+    asked: dict[str, object] = {"job": "reindex", "ip": "10.0.0.1"}
+    asked |= {"begin": after(-60).replace(tzinfo=None), "end": after(60).replace(tzinfo=None)}
+    found = store.reading(lambda connection: connection.execute(text(statement), asked).mappings().all())
+    return [dict(row) for row in found]
+
+
+@pytest.mark.parametrize("version", ["3.0.4", "3.0.5"])
+def test_elasticjobs_console_reads_our_runs_in_tables_of_both_generations(address: str, version: str) -> None:
+    lost = an_attempt("a0", by=OTHER, ended=3, outcome=ledger.LOST_RUN)
+    again = an_attempt("a1", number=2, began=4, ended=5, outcome=OK, source="failover")
+    failed = an_attempt("b", began=7, ended=8, outcome=FAILED, failure="ValueError: no such customer")
+    with Store(address, trace=version) as store:
+        store.write([Entry(a_key(), T, (lost, again)), Entry(a_key(item=1), T, (failed,))])
+        well, badly = ("true", "false") if store.dialect == "postgresql" else ("1", "0")
+        (ran,) = asked_by_the_console(store, CONSOLE_RUNS.format(success=well))
+        assert (ran["sharding_item"], ran["execution_source"], ran["failure_cause"]) == (0, "FAILOVER", None)
+        (bad,) = asked_by_the_console(store, CONSOLE_RUNS.format(success=badly))
+        assert (bad["sharding_item"], bad["failure_cause"]) == (1, "ValueError: no such customer")
+        assert {ran["execution_source"], bad["execution_source"]} <= SOURCES
+        source = "source, " if version == "3.0.4" else ""
+        states = asked_by_the_console(store, CONSOLE_STATES.format(source=source))
+        assert len(states) == 9
+        assert {row["state"] for row in states} <= STATES
+        assert {row.get("source") for row in states} == {"LITE_EXECUTOR" if source else None}
+        ends = [row["state"] for row in states if row["state"] not in ("TASK_STAGING", "TASK_RUNNING")]
+        assert ends == ["TASK_ERROR", "TASK_FINISHED", "TASK_LOST"]
+
+
+def test_a_table_that_is_there_stays_as_it_is_whichever_form_is_asked_for(address: str) -> None:
+    for version in ("3.0.4", "3.0.5"):
+        with Store(address, trace=version) as store:
+            assert store.trace is not None
+            assert store.trace.old
+
+
+def test_there_is_no_other_generation(tmp_path: object) -> None:
+    with pytest.raises(HistoryError, match=r"trace must be True, False, '3\.0\.4' or '3\.0\.5', not '2\.1'"):
+        Store(f"sqlite:///{tmp_path}/history.db", trace="2.1")

@@ -17,9 +17,9 @@ from shardwright.errors import MissingExtra
 from shardwright.history import open_store, queries
 from shardwright.history.engine import HistoryDown, HistoryError, open_engine
 from shardwright.history.events import Logged, Moved
+from shardwright.history.keeping import Retention
 from shardwright.history.ledger import Entry
 from shardwright.history.recorder import LONGEST_PAUSE, Recorder
-from shardwright.history.retention import Retention
 from shardwright.history.store import Store
 from tests.databases import Database, MariaDB, PostgreSQL
 from tests.faults.processes import Child

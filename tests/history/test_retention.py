@@ -7,8 +7,9 @@ from sqlalchemy import func, insert, select
 
 from shardwright.history import queries
 from shardwright.history.events import Logged
+from shardwright.history.keeping import Retention
 from shardwright.history.ledger import Disposition, Entry
-from shardwright.history.retention import Retention, tidy
+from shardwright.history.retention import tidy
 from shardwright.history.store import Store
 from shardwright.history.tables import ATTEMPT_LOG, LEDGER
 from shardwright.outcomes import FAILED, OK

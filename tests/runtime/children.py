@@ -40,3 +40,15 @@ def fork(url: str) -> None:
         sys.exit()
     os.waitpid(busy, 0)
     say(f"a busy child has ended; parent: it runs: {run_anew()}")
+
+
+def hold(url: str, address: str) -> None:
+    """Begin a run, and never end it."""
+    scheduler = Scheduler(url, address=address)
+
+    def body(shard: Shard) -> None:
+        say("runs")
+        threading.Event().wait()
+
+    scheduler.add(body, "job", shards=2, failover=True)
+    scheduler.run()

@@ -1,8 +1,12 @@
 """The chronicle: what happens in a process comes into the history, and to whoever listens."""
 
 import logging
+import sqlite3
 import threading
-from collections.abc import Callable
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,15 +18,21 @@ from shardwright import JobError, Scheduler, Shard
 from shardwright.clock import SystemClock
 from shardwright.coordination import account, due
 from shardwright.coordination.account import Passed, Ran
-from shardwright.history import events, queries
+from shardwright.history import events, ledger, queries
+from shardwright.history import why as reasons
 from shardwright.history.engine import HistoryError
 from shardwright.history.ledger import Disposition, Entry
 from shardwright.history.metrics import Metrics
 from shardwright.history.store import Store
+from shardwright.registry import Put, connect
 from shardwright.runtime.chronicle import VARIABLE, Chronicle, place_of
 from tests.faults.processes import Child
+from tests.faults.proxy import Proxy
 from tests.history import children
+from tests.history.fires import a_run
 from tests.recipes.heard import Heard
+from tests.runtime import children as children_here
+from tests.zookeeper_server import Server
 
 SECONDLY: dict[str, Any] = {"cron": "* * * * * ?", "time_zone": "UTC"}
 
@@ -44,6 +54,14 @@ def run(scheduler: Scheduler, times: int = 3) -> list[events.Event]:
     with scheduler:
         heard.until(ended(times))
     return heard.all
+
+
+def wait_until(true: Callable[[], bool], within: float = 20.0) -> None:
+    """A file tells nobody that it has changed."""
+    end = time.monotonic() + within
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def kept(folder: Path, name: str = "history.db") -> list[Entry]:
@@ -176,6 +194,99 @@ def test_of_a_schedule_that_cannot_be_read_here_the_last_fire_stands_for_all(
     assert [(entry.due.second, entry.disposition) for entry in kept(folder)] == [(9, Disposition.SKIPPED)]
 
 
+@pytest.mark.parametrize(
+    ("how", "why", "said"),
+    [
+        (
+            account.SKIPPED,
+            "nobody was there",
+            "it was skipped: nobody was there; so it was with all after it",
+        ),
+        (
+            account.MADE_GOOD,
+            "2030-01-01T01:00:01+00:00",
+            "was made good by the run of 2030-01-01T01:00:01+00:00; so it was with all after it",
+        ),
+    ],
+)
+def test_of_very_many_fires_the_first_thousand_are_listed_and_the_last_of_those_speaks_for_the_rest(
+    folder: Path, how: str, why: str, said: str
+) -> None:
+    begin, until = datetime(2030, 1, 1, tzinfo=UTC), datetime(2030, 1, 1, 1, tzinfo=UTC)
+    chronicle = Chronicle(SystemClock(), folder / "history.db")
+    passed = Passed(begin, until, how, why, ("* * * * * ?", "UTC", ""))
+    told = threading.Event()
+    chronicle.account("tick", 1, 0, [passed], told.set, ours=False)
+    chronicle.start()
+    chronicle.close(60.0)
+    assert told.is_set()  # the cursor need not say it any longer
+    with Store(folder / "history.db") as store:
+        found = queries.history(store, job="tick", limit=5000).entries[::-1]
+        assert [entry.due for entry in found] == [begin + timedelta(seconds=n) for n in range(1, 1001)]
+        *others, last = [entry.verdict.reason for entry in found if entry.verdict is not None]
+        assert {ledger.SPEAKS in reason for reason in others} == {False}
+        assert last.endswith(f"so it was with all after it up to {until.isoformat()}")
+        rest = reasons.ask(store, "tick", until)
+        assert f"the line of {found[-1].key.fire} speaks for it" in rest
+        assert said in rest
+        assert "nothing is known" in reasons.ask(store, "tick", until + timedelta(seconds=1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [({}, 3), ({"history_age": "90m"}, 1), ({"history_rows": 2}, 2), ({"history_age": 1e6}, 3)],
+)
+def test_how_much_is_kept_is_the_schedulers_to_say(folder: Path, settings: dict[str, Any], left: int) -> None:
+    now = datetime.now(UTC)
+    ages = (timedelta(minutes=5), timedelta(hours=2), timedelta(hours=3), timedelta(days=100))
+    old = [a_run(job="old", at=now - age) for age in ages]
+    with Store(folder / "history.db") as store:
+        store.write(old)
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", **settings)
+    with scheduler, Store(folder / "history.db") as store:  # which is tidied at the start, and every hour
+        wait_until(lambda: len(queries.history(store, job="old").entries) == left)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"history_age": "for ever"}, "history_age must be a length of time such as 30s"),
+        ({"history_age": "20y"}, "history_age must be a length of time"),
+        ({"history_age": "59m"}, "history_age must be at least 1h, not '59m'"),
+        ({"audit_age": 0}, "audit_age must be at least 1h, not 0"),
+        ({"audit_age": None}, "audit_age must be a length of time"),
+        ({"history_rows": 0}, "history_rows must be a whole number from 1 to 1,000,000,000, not 0"),
+        ({"history_rows": True}, "history_rows must be a whole number"),
+        ({"history_rows": "many"}, "history_rows must be a whole number"),
+        ({"elasticjob_tables": "2.1.5"}, r"'3\.0\.4' or '3\.0\.5', not '2\.1\.5'"),
+        ({"elasticjob_tables": 3}, "elasticjob_tables must be True, False, or the version"),
+    ],
+)
+def test_what_cannot_be_meant_of_a_history_is_refused(settings: dict[str, Any], why: str) -> None:
+    with pytest.raises(JobError, match=why):
+        Scheduler("memory://", **settings)
+
+
+@pytest.mark.parametrize(
+    ("asked", "columns"),
+    [(None, None), (False, None), (True, 10), ("3.0.5", 10), ("3.0.4", 11)],
+)
+def test_elasticjobs_tables_are_in_a_file_if_they_are_asked_for_and_in_the_form_that_is(
+    folder: Path, asked: bool | str | None, columns: int | None
+) -> None:
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", elasticjob_tables=asked)
+    scheduler.add(lambda: None, "tick", **SECONDLY)
+    run(scheduler, 1)
+    with closing(sqlite3.connect(folder / "history.db")) as file:
+        found = [name for (name,) in file.execute("select name from sqlite_master where type = 'table'")]
+        if columns is None:
+            assert not {"JOB_EXECUTION_LOG", "JOB_STATUS_TRACE_LOG"} & set(found)
+            return
+        assert len(file.execute("select * from JOB_STATUS_TRACE_LOG").description) == columns
+        (ran,) = set(file.execute("select job_name, is_success from JOB_EXECUTION_LOG"))
+        assert ran == ("tick", 1)
+
+
 def test_one_who_only_listens_takes_nothing_away_from_what_others_left_for_the_history(folder: Path) -> None:
     url = f"sqlite://{folder / 'jobs.db'}"
     members = []
@@ -239,14 +350,17 @@ def test_where_the_history_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert place_of("zookeeper://zk1/prod", False) is None
 
 
-def test_what_becomes_of_fires_that_did_not_run_is_told_to_those_who_listen(folder: Path) -> None:
+@pytest.mark.parametrize("history", [None, False])
+def test_what_becomes_of_fires_that_did_not_run_is_told_to_those_who_listen(
+    folder: Path, history: bool | None
+) -> None:
     """Fires fall while nobody is there."""
     url = f"sqlite://{folder / 'jobs.db'}"
-    first = Scheduler(url)
+    first = Scheduler(url, history=history)
     first.add(lambda: None, "tick", **SECONDLY, shards=2)
     run(first, 2)
     passed = datetime.now(UTC) + timedelta(seconds=2.5)
-    second = Scheduler(url)
+    second = Scheduler(url, history=history)
     second.add(lambda: None, "tick", **SECONDLY, shards=2)
     heard: Heard[events.Event] = Heard()
     second.subscribe(heard)
@@ -320,3 +434,54 @@ def test_tries_that_failed_are_listed_with_their_run_and_so_is_what_each_has_log
     said = [line.rpartition(": ")[2] for line in log.text.splitlines()]
     between = "-- try {} failed, and is followed by another --"
     assert said == ["this is try 1", between.format(1), "this is try 2", between.format(2), "this is try 3"]
+
+
+@pytest.fixture
+def wire(zookeeper: Server) -> Iterator[Proxy]:
+    with Proxy(zookeeper.hosts) as proxy:
+        yield proxy
+
+
+def test_prometheus_counts_what_happens_to_a_scheduler_that_has_no_history(
+    zookeeper: Server, wire: Proxy
+) -> None:
+    """Shards move, somebody dies, a write comes too late, the registry is away."""
+    path, counted, go_on = f"/{uuid.uuid4().hex}?session_timeout=4s", CollectorRegistry(), threading.Event()
+    heard: Heard[events.Event] = Heard()
+
+    def of(kind: type[events.Event], job: str = "") -> list[Any]:
+        return heard.until(lambda told: [each for each in told if isinstance(each, kind) and each.job == job])
+
+    def count(name: str, **labels: str) -> float | None:
+        return counted.get_sample_value(f"shardwright_{name}", labels)
+
+    ours = Scheduler(f"zookeeper://{wire.hosts}{path}", address="10.0.0.1")
+    ours.subscribe(Metrics(counted))
+    ours.subscribe(heard)
+    ours.add(lambda: go_on.wait(60.0), "job", shards=2, failover=True)
+    door = f"zookeeper://{zookeeper.hosts}{path}"
+    with ours, connect(door) as registry:
+        assert ours.is_leader("job")
+        with Child(children_here.hold, door, "10.0.0.2") as other:
+            of(events.Moved, "job")
+            ours.trigger("job")
+            other.expect("runs")
+            other.kill()
+        assert count("shards_moved_total", job="job") == count("reshardings_total", job="job") == 1
+        of(events.FailedOver, "job")
+        assert count("failovers_total", job="job") == 1
+
+        cursors = [f"{registry.namespace}~shardwright/job/cursor/{item}" for item in range(2)]
+        found = registry.wait(registry.read(cursors))
+        registry.wait(registry.commit(*(Put(path, node.data) for path, node in found.items() if node)))
+        go_on.set()
+        of(events.StaleRefused, "job")
+        assert (count("stale_writes_refused_total", job="job") or 0) >= 1
+
+        wire.cut()
+        of(events.RegistryLost)
+        assert count("registry_up") == 0
+        wire.heal()
+        (*_, back) = [each for each in of(events.RegistryBack) if isinstance(each, events.RegistryBack)]
+        assert (count("registry_up"), count("registry_unavailable_seconds_total")) == (1, back.seconds)
+        assert back.seconds > 0

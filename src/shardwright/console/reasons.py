@@ -18,7 +18,7 @@ def explain(here: Room, job: str, fire: str) -> Why:
     """Why all shards of a fire came to what they did; the last fire, or one by its name."""
     with here.history() as store:
         name = _last(store, job) if fire == LAST else _named(fire)
-        found = why.newest(queries.fire(store, job, name)) if name is not None else []
+        found = why.of(store, job, name) if name is not None else []
         words = _words(store, job, name, found)
         known = bool(found) or bool(queries.history(store, job=job, limit=1).entries)
     if found:

@@ -7,7 +7,8 @@ tells the history what is in it, once more rather than not at all. Should the hi
 oldest entries are summed up in one: of the fires from here to there nobody knows what became of them. Runs
 that somebody asked for are then forgotten.
 
-Nothing is kept where this process knows of no history.
+Nothing is kept where this process knows of no history. Where somebody listens all the same, what a move of
+ours leaves behind is told here, once it has landed, and nowhere else.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

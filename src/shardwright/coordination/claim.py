@@ -186,9 +186,27 @@ def attempt(view: View, item: int) -> str:
     return str(0 if found is None else found.version + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class ToldCreate(Create):
+    """A cursor's first move, and what is told here of what it leaves behind."""
+
+    entries: tuple[account.Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToldPut(Put):
+    """A cursor's move, and what is told here of what it leaves behind."""
+
+    entries: tuple[account.Entry, ...] = ()
+
+
 def put(view: View, item: int, new: Cursor, *entries: account.Entry) -> Write:
     """Move a cursor, and say what it leaves behind."""
     found = view.cursors.node(item)
+    if view.local.kept is None and view.local.heard and entries:
+        if found is None:
+            return ToldCreate(node(item), new.text(), entries=entries)
+        return ToldPut(node(item), new.text(), found.version, entries)
     if view.local.kept is not None:
         left = account.trimmed(new.tail, view.local.kept.get(item, (0, 0)), new.made)
         tail, told = account.added(left, new.told, entries, account.timetable(view.config))

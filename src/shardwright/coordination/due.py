@@ -227,7 +227,8 @@ def passed(view: View, item: int, fire: datetime) -> tuple[account.Passed, ...]:
     """What becomes of the fires between the last one that a shard has come to and the one it comes to now."""
     at = claim.cursor(view, item).at
     found = gap.known(view)
-    if view.local.kept is None or view.schedule is None or found is None:
+    told = view.local.kept is not None or view.local.heard
+    if not told or view.schedule is None or found is None:
         return ()
     name = f"due.passed {at} {found.counts_from(item)} {came(view, item)} {fire}"
     if name not in view.answers:  # most shards have come equally far
@@ -276,6 +277,8 @@ def missed_for_good(view: View, item: int, last: datetime) -> tuple[account.Pass
     unless that was said before."""
     known, found = claim.cursor(view, item), gap.known(view)
     since = known.at or (found.born if found is not None else LONG_AGO)
+    if view.local.kept is None:  # a history may still want to be told, and is not if that was said
+        return ()
     if known.closed == last or not LONG_AGO < since < last <= answered(view, item):
         return ()
     return passed(view, item, last + timedelta(microseconds=1))

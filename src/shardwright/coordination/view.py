@@ -197,6 +197,8 @@ class Local:
     kept: Mapping[int, tuple[int, int]] | None = None
     """Of each shard, which making of the job, and up to which entry of its account, the history has; None
     where we know of no history."""
+    heard: bool = False
+    """Whether somebody here wants to be told what becomes of fires, although we know of no history."""
 
 
 @dataclass(frozen=True, slots=True)

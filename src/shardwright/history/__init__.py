@@ -19,8 +19,9 @@ def beside(registry: Path) -> Path:
     return registry.with_name("history.db")
 
 
-def open_store(where: str | Path, *, trace: bool | None = None) -> "Store":
-    """Open the history at an address, or in a file, and make it if it is not there."""
+def open_store(where: str | Path, *, trace: bool | str | None = None) -> "Store":
+    """Open the history at an address, or in a file, and make it if it is not there. `trace` is whether
+    ElasticJob's tables are written there, too, and in which form they are made."""
     try:
         from .store import Store
     except ImportError as missing:

@@ -4,7 +4,8 @@
     JOB_STATUS_TRACE_LOG   one row for each state of a run: TASK_STAGING, TASK_RUNNING, then how it ended
 
 Up to version 3.0.4 the second has a column `source`, from 3.0.5 on it has none: what is there is written to
-as it is, and what is not there is made in the newer form. Where ElasticJob has one row of states for all
+as it is, and what is not there is made in the newer form, or in the older one if that is asked for: no
+console that was released reads states without that column. Where ElasticJob has one row of states for all
 shards of a fire, which overflow its columns at some thirty of them, we have rows for each shard.
 """
 
@@ -71,13 +72,13 @@ def find(connection: Connection) -> Trace | None:
     return _tables(connection, there[EXECUTIONS], there[STATES], old="source" in columns)
 
 
-def make(connection: Connection) -> None:
+def make(connection: Connection, *, old: bool = False) -> None:
     """Make what is not there."""
     there = {table.upper(): table for table in inspect(connection).get_table_names()}
     # As ElasticJob's own statements come out: PostgreSQL turns names without quotes into small letters.
     small = connection.dialect.name == "postgresql"
     wanted = [there.get(table, table.lower() if small else table) for table in (EXECUTIONS, STATES)]
-    trace = _tables(connection, *wanted, old=False)
+    trace = _tables(connection, *wanted, old=old)
     for table, called in ((trace.executions, EXECUTIONS), (trace.states, STATES)):
         if called not in there:
             table.create(connection)

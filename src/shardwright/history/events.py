@@ -11,7 +11,7 @@
     │   ├── StaleRefused          a write for it came too late and was refused
     │   └── Logged                what its run wrote to the log
     ├── Moved                     how many shards a resharding moved
-    ├── LeaseMargin               how long our lease had left when it was renewed
+    ├── LeaseMargin               how long our lease had left when a run was begun
     ├── Backlog                   how the history keeps up
     └── RegistryLost, RegistryBack
 
@@ -155,7 +155,7 @@ class Moved(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseMargin(Event):
-    """How much was left of our lease when the registry renewed it."""
+    """How much was left of our lease when a run was begun."""
 
     seconds: float
 

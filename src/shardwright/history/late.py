@@ -26,6 +26,6 @@ class _Late:
         return getattr(self._store, name)
 
 
-def late_store(where: str | Path, *, trace: bool | None = None) -> "Store":
+def late_store(where: str | Path, *, trace: bool | str | None = None) -> "Store":
     """A store at an address, or in a file. What is wrong with it is raised by whoever uses it first."""
     return cast("Store", _Late(lambda: open_store(where, trace=trace)))

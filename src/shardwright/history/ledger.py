@@ -42,6 +42,10 @@ class Disposition(StrEnum):
     RUNNING = "RUNNING"
 
 
+#: What the last of very many fires that were passed over together says for those after it, which have no
+#: entries of their own; the last of them follows.
+SPEAKS = "so it was with all after it up to "
+
 _WEIGHT = {kind: -place for place, kind in enumerate(Disposition)}
 _UNFINISHED = {"": 0, LOST_RUN: 1, CUT_SHORT: 2}
 _FINISHED = 3
@@ -233,6 +237,17 @@ def _claimed(attempt: Attempt) -> tuple[int, int, datetime, str]:
 def _ends(ordered: Sequence[_Each], most: int) -> tuple[_Each, ...]:
     """The first of them, and the last ones."""
     return (ordered[0], *ordered[1 - most :]) if len(ordered) > most else tuple(ordered)
+
+
+def speaking(reason: str, until: datetime) -> str:
+    """A reason that is also that of all fires after this one, up to a time."""
+    return f"{reason}{'; ' if reason else ''}{SPEAKS}{until.isoformat()}"
+
+
+def speaks_for(entry: Entry, fire: datetime) -> bool:
+    """Whether an entry speaks for a later fire, too."""
+    _, found, until = (entry.verdict.reason if entry.verdict else "").rpartition(SPEAKS)
+    return bool(found) and entry.due < fire <= datetime.fromisoformat(until)
 
 
 def is_asked(fire: str) -> bool:

@@ -47,7 +47,7 @@ class Metrics:
         self._stale = counter("stale_writes_refused", "Writes that came too late and were refused.", "job")
         self._moves = counter("shards_moved", "Shards that went to another member.", "job")
         self._reshardings = counter("reshardings", "Times that shards were given out anew.", "job")
-        self._margin = gauge("lease_margin_seconds", "What was left of the lease when it was renewed.")
+        self._margin = gauge("lease_margin_seconds", "What was left of the lease when a run was begun.")
         self._away = counter("registry_unavailable_seconds", "For how long the registry did not answer.")
         self._up = gauge("registry_up", "Whether the registry answers.")
         self._up.set(1)

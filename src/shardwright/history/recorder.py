@@ -17,8 +17,8 @@ from ..clock import Clock, SystemClock
 from . import entries, retention
 from .engine import HistoryDown, HistoryError
 from .events import Backlog, Event, Logged
+from .keeping import Retention
 from .ledger import Entry, Key
-from .retention import Retention
 from .store import Store
 
 log = logging.getLogger("shardwright")

@@ -8,7 +8,6 @@ A SQLite file gives the room back, a little at a time.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 
@@ -28,6 +27,7 @@ from sqlalchemy import (
 )
 
 from .elasticjob import Trace
+from .keeping import Retention
 from .ledger import Disposition
 from .store import Again, Store, insert_new
 from .tables import ATTEMPT_LOG, AUDIT, LEDGER, RETENTION, ROLLUP
@@ -47,15 +47,6 @@ _TICK = timedelta(microseconds=1)
 _heard = func.coalesce(LEDGER.c.ended, LEDGER.c.began, LEDGER.c.due)
 
 _SUMS = ("fires", "late_ms", "ran_ms")
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """How much is kept: nothing older than `age`, and the latest `rows` at most."""
-
-    age: timedelta = timedelta(days=90)
-    rows: int = 1_000_000
-    audit_age: timedelta = timedelta(days=400)
 
 
 def tidy(store: Store, keep: Retention, now: datetime) -> int:

@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from . import elasticjob, ledger, rows, texts, upgrade
 from .engine import WRITES, HistoryDown, HistoryError, is_refusal, open_engine, shown
 from .events import Logged
+from .keeping import NEW_TABLES, OLD_TABLES, is_choice_of_tables
 from .ledger import Disposition, Entry, Key
 from .tables import ATTEMPT_LOG, AUDIT, LEDGER, LONGEST_ATTEMPT, RETENTION
 
@@ -51,15 +52,18 @@ class Store:
     """A history that is open.
 
     `trace` is whether ElasticJob's tables are written, too: as a rule where its console may look, which is
-    not in SQLite.
+    not in SQLite. "3.0.4" or "3.0.5" says in which version's form they are made where they are not there.
     """
 
-    def __init__(self, where: str | Path, *, trace: bool | None = None) -> None:
+    def __init__(self, where: str | Path, *, trace: bool | str | None = None) -> None:
+        if not is_choice_of_tables(trace):
+            raise HistoryError(f"trace must be True, False, {OLD_TABLES!r} or {NEW_TABLES!r}, not {trace!r}")
         self._engine = open_engine(where)
         self.address = shown(self._engine)
         self.dialect = self._engine.dialect.name
         try:
-            self._trace = self._prepared(trace=self.dialect != "sqlite" if trace is None else trace)
+            wanted = self.dialect != "sqlite" if trace is None else bool(trace)
+            self._trace = self._prepared(trace=wanted, old=trace == OLD_TABLES)
         except BaseException:
             self.close()
             raise
@@ -127,10 +131,10 @@ class Store:
         }
         self.writing(lambda connection: connection.execute(insert(AUDIT), noted))
 
-    def _prepared(self, *, trace: bool) -> elasticjob.Trace | None:
+    def _prepared(self, *, trace: bool, old: bool) -> elasticjob.Trace | None:
         """Bring the schema up to date."""
         with self._told_plainly("opened"):
-            upgrade.upgrade(self._engine, trace=trace)
+            upgrade.upgrade(self._engine, trace=trace, old=old)
             with self._engine.connect() as connection:
                 return elasticjob.find(connection) if trace else None
 

@@ -26,8 +26,9 @@ HEAD = "0001"
 PATIENCE = 60
 
 
-def upgrade(engine: Engine, *, trace: bool) -> None:
-    """Bring the schema to where this version of Shardwright wants it; with ElasticJob's tables if asked."""
+def upgrade(engine: Engine, *, trace: bool, old: bool = False) -> None:
+    """Bring the schema to where this version of Shardwright wants it; with ElasticJob's tables if asked, made
+    in their older form if asked for that."""
     with engine.connect() as connection:
         if _is_done(connection, trace):
             return
@@ -37,7 +38,7 @@ def upgrade(engine: Engine, *, trace: bool) -> None:
         _refuse_newer(connection, shown(engine))
         command.upgrade(_config(connection), "head")
         if trace:
-            elasticjob.make(connection)
+            elasticjob.make(connection, old=old)
 
 
 def version(connection: Connection) -> str | None:

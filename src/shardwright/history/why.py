@@ -19,6 +19,9 @@ from .tables import LEDGER
 #: Who begins within so many seconds of the time is on time.
 ON_TIME = 1.0
 
+#: How many of the entries before a fire are looked at for one that speaks for it.
+LOOKED_AT = 1000
+
 _HOW = {
     OK: "came out well",
     FAILED: "failed",
@@ -32,7 +35,7 @@ _HOW = {
 
 def ask(store: Store, job: str, at: str | datetime) -> str:
     """Why the fire of a job at a time came to what it did."""
-    found = newest(queries.fire(store, job, at))
+    found = of(store, job, at)
     return why(found, job=job, at=ledger.named(at), before=before(store, found))
 
 
@@ -48,7 +51,28 @@ def why(found: Sequence[Entry], *, job: str, at: str, before: Mapping[int, Entry
     shards = newest(found)
     told = {entry.key.item: _shard(entry, (before or {}).get(entry.key.item)) for entry in shards}
     unusual = [f"  {items}: {what}" for items, what in _grouped(told) if what]
+    if shards[0].key.fire != at:
+        speaks = (
+            f"it is one of very many that came to the same: the line of {shards[0].key.fire} speaks for it"
+        )
+        return "\n".join([f"{fire}: if it was due, {speaks}.", *unusual])
     return "\n".join([f"{fire}: {_summary(shards)}", *unusual])
+
+
+def of(store: Store, job: str, at: str | datetime) -> list[Entry]:
+    """All shards of a fire, of the last job of that name that had it; where it is one of very many that were
+    passed over together, the entries that speak for it."""
+    return newest(queries.fire(store, job, at)) or newest(_spoken_for(store, job, ledger.named(at)))
+
+
+def _spoken_for(store: Store, job: str, at: str) -> list[Entry]:
+    if ledger.is_asked(at):
+        return []
+    fire = datetime.fromisoformat(at)
+    last: dict[int, Entry] = {}
+    for entry in queries.history(store, job=job, end=fire, limit=LOOKED_AT).entries:
+        last.setdefault(entry.key.item, entry)
+    return [entry for _, entry in sorted(last.items()) if ledger.speaks_for(entry, fire)]
 
 
 def newest(found: Sequence[Entry]) -> list[Entry]:
@@ -105,7 +129,8 @@ def _shard(entry: Entry, before: Entry | None) -> str:
     verdict = entry.verdict
     match entry.disposition:
         case Disposition.MADE_GOOD if verdict:
-            return f"it could not run in time, and was made good by the run of {verdict.later}."
+            more = f"; {verdict.reason}" if verdict.reason else ""
+            return f"it could not run in time, and was made good by the run of {verdict.later}{more}."
         case Disposition.SKIPPED if verdict:
             return f"it was skipped: {verdict.reason or 'no reason was given'}."
         case Disposition.LOST:

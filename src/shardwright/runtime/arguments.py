@@ -3,21 +3,57 @@
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 
+from .. import durations
 from ..coordination import request
 from ..errors import JobError
 from ..executors.egress import Egress
+from ..history.keeping import NEW_TABLES, OLD_TABLES, Retention, is_choice_of_tables
 from .listeners import Listener
 
 #: More seconds than anybody waits for; far more would be beyond what a calendar and a timer take.
 LONGEST = 1_000_000_000
+
+#: What is younger may still run, or be in nobody's books yet.
+SHORTEST_AGE = timedelta(hours=1)
+
+#: More rows than any database here is for.
+MOST_ROWS = 1_000_000_000
 
 
 def seconds(option: str, given: float) -> float:
     """A time; refused where it cannot be."""
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= LONGEST:
         raise JobError(f"{option} must be a number of seconds from 0 to {LONGEST:,}, not {given!r:.100}")
+    return given
+
+
+def retention(age: object, rows: object, audit_age: object) -> Retention:
+    """How much of a history is kept; refused where it would be nothing."""
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
+        raise JobError(f"history_rows must be a whole number from 1 to {MOST_ROWS:,}, not {rows!r:.100}")
+    return Retention(_age("history_age", age), rows, _age("audit_age", audit_age))
+
+
+def _age(option: str, given: object) -> timedelta:
+    try:
+        length = durations.read(given)
+    except ValueError as error:
+        raise JobError(f"{option} {error}, not {given!r:.100}") from None
+    if length < SHORTEST_AGE:
+        raise JobError(f"{option} must be at least {durations.text(SHORTEST_AGE)}, not {given!r:.100}")
+    return length
+
+
+def tables(given: bool | str | None) -> bool | str | None:
+    """Whether ElasticJob's tables are written, and in which form; refused where it is neither."""
+    if not is_choice_of_tables(given):
+        raise JobError(
+            "elasticjob_tables must be True, False, or the version of ElasticJob in whose form they are "
+            f"made, {OLD_TABLES!r} or {NEW_TABLES!r}, not {given!r:.100}"
+        )
     return given
 
 

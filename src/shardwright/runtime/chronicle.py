@@ -41,6 +41,7 @@ from ..history.events import (
     StaleRefused,
     Started,
 )
+from ..history.keeping import Retention
 from ..history.late import late_store
 from ..history.ledger import Attempt, Disposition, Entry, Key, Verdict
 from ..registry.url import parse as parse_url
@@ -95,6 +96,10 @@ class JobWitness:
     def keeps(self) -> bool:
         return self.chronicle.keeps
 
+    @property
+    def heard(self) -> bool:
+        return self.chronicle.heard
+
     def account(
         self, made: int, item: int, entries: tuple[account.Entry, ...], *, after: int, ours: bool
     ) -> None:
@@ -133,13 +138,21 @@ class _Story:
 class Chronicle:
     """Events for whoever listens, and a recorder if there is a history."""
 
-    def __init__(self, clock: Clock, where: str | Path | None, consumers: Sequence[Consumer] = ()) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        where: str | Path | None,
+        consumers: Sequence[Consumer] = (),
+        *,
+        keep: Retention | None = None,
+        tables: bool | str | None = None,
+    ) -> None:
         self._clock = clock
         self._events = Events()
         self._stories: dict[About, _Story] = {}
         """Of what runs here; each is added to by the thread that runs it, and by us while none does."""
-        self._store = late_store(where) if where is not None else None
-        self._recorder = _recorder(self._store, clock, self._events.publish) if self._store else None
+        self._store = late_store(where, trace=tables) if where is not None else None
+        self._recorder = _recorder(self._store, clock, keep, self._events.publish) if self._store else None
         for consumer in consumers:
             self._events.subscribe(consumer)
         if self._recorder is not None:
@@ -180,8 +193,8 @@ class Chronicle:
         *,
         ours: bool,
     ) -> None:
-        """Give what a cursor says to the recorder; `kept` is called by another thread when it is written.
-        What we have said ourselves is told to those who listen, too."""
+        """Give what a cursor says to the recorder, if there is one; `kept` is called by another thread when
+        it is written. What we have said ourselves is told to those who listen, too."""
         now = self._clock.wall()
         told = [each for entry in entries for each in _entries(job, made, item, entry, now)]
         if ours:
@@ -248,10 +261,12 @@ def _watched(body: Body, begin: "Callable[[], _Story]") -> Body:
     return run_in_loop if inspect.iscoroutinefunction(body) else run
 
 
-def _recorder(store: "Store", clock: Clock, tell: Callable[[Event], None]) -> "Recorder":
+def _recorder(
+    store: "Store", clock: Clock, keep: Retention | None, tell: Callable[[Event], None]
+) -> "Recorder":
     from ..history.recorder import Recorder
 
-    return Recorder(store, clock=clock, tell=tell)
+    return Recorder(store, clock=clock, keep=keep, tell=tell)
 
 
 def _entries(job: str, made: int, item: int, entry: account.Entry, now: datetime) -> Iterator[Entry]:
@@ -303,7 +318,7 @@ def _passed(job: str, made: int, item: int, passed: Passed, now: datetime) -> It
     reason, later = ("", ledger.named(passed.why)) if kind is Disposition.MADE_GOOD else (passed.why, "")
     for number, fire in enumerate(fires[:MOST_PASSED], 1):
         speaks = number == MOST_PASSED < len(fires)
-        said = f"{reason}; so it was with all after it up to {passed.until.isoformat()}" if speaks else reason
+        said = ledger.speaking(reason, passed.until) if speaks else reason
         key = Key(job, made, ledger.named(fire), item)
         yield Entry(key, fire.astimezone(UTC), (), Verdict(kind, now, said, later))
 

@@ -64,10 +64,15 @@ class Witness(Protocol):
     def keeps(self) -> bool:
         """Whether there is a history here, so that cursors have to say what becomes of fires."""
 
+    @property
+    def heard(self) -> bool:
+        """Whether anybody wants to be told, a history or not."""
+
     def account(self, made: int, item: int, entries: tuple[Entry, ...], *, after: int, ours: bool) -> None:
         """What became of fires: of which making of the job, of which shard, and what; maybe more than once.
         It is all that there is to say after the entry of that number. `ours` is what we have written
-        ourselves, which nobody was told before. `Member.kept` must be called when the history has it."""
+        ourselves, which nobody was told before. `Member.kept` must be called when the history has it. Where
+        there is none, it is only what we have written ourselves, told once."""
 
     def moved(self, shards: int) -> None:
         """We have given so many shards to others."""
@@ -79,7 +84,7 @@ class Witness(Protocol):
 class Nobody:
     """Nobody is told."""
 
-    keeps = False
+    keeps = heard = False
 
     def account(
         self, made: int, item: int, entries: tuple[Entry, ...], *, after: int, ours: bool
@@ -140,7 +145,10 @@ class Member(Turns):
         self.config = config
         self.settings = config
         self._witness = witness or Nobody()
-        self.local = Local(hooks=hooks or Hooks(), kept={} if self._witness.keeps else None)
+        told = self._witness
+        self.local = Local(
+            hooks=hooks or Hooks(), kept={} if told.keeps else None, heard=told.heard and not told.keeps
+        )
         self.me = ""
         self.refused: str | None = None
         """Why we cannot be in the job at all."""
@@ -301,7 +309,7 @@ class Member(Turns):
 
     # -- doing --------------------------------------------------------------------------------------
 
-    def _landed(self, writes: Sequence[Write], number: int) -> None:
+    def _landed(self, step: Step, writes: Sequence[Write], number: int) -> None:
         """What we wrote to cursors is what they hold."""
         for write in writes:
             item = self._item_of(write.path)
@@ -315,6 +323,11 @@ class Member(Turns):
                 if known is not None:
                     self._tell_if_lost(item, claims.read(known.data), claims.read(write.data))
                 self._know(item, Node(write.data, write.version + 1, "", made, number), ours=True)
+        for told in step.writes:
+            if isinstance(told, claims.ToldCreate | claims.ToldPut):
+                item = int(told.path.rpartition("/")[2])
+                made = claims.read(told.data).made
+                self._witness.account(made, item, told.entries, after=0, ours=True)
         if moved := sum(_gives_away(write, self._root, self.me) for write in writes):
             self._witness.moved(moved)
 

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as NotInTime
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
@@ -83,7 +84,12 @@ class Scheduler:
     `history` is where what becomes of fires is kept: a database's address, or a file. Without one the
     environment's `SHARDWRIGHT_HISTORY` is asked, and then it is a file beside a registry that is one, and
     nowhere otherwise; False keeps none. An address that cannot be, or whose driver is not installed, is
-    refused at the start; a database that is down stops nobody.
+    refused at the start; a database that is down stops nobody. What is older than `history_age`, and what is
+    beyond the latest `history_rows` shards of fires, is only counted; changes by operators are kept for
+    `audit_age`. Of several processes with one history the one that keeps least decides. `elasticjob_tables`
+    is whether ElasticJob's two tables of event tracing are written, too: as a rule in a database its console
+    can read, which is not SQLite; "3.0.4" makes them, where they are not there, in the form in which that
+    console reads both, and "3.0.5", or True, in the newer one.
     """
 
     def __init__(
@@ -97,9 +103,15 @@ class Scheduler:
         http_allowed: Iterable[str] = (),
         missed_after: float = MISSED_AFTER,
         history: str | Path | bool | None = None,
+        history_age: str | float | timedelta = "90d",
+        history_rows: int = 1_000_000,
+        audit_age: str | float | timedelta = "400d",
+        elasticjob_tables: bool | str | None = None,
     ) -> None:
         self._url = found(registry)
         self._history = place_of(self._url, history)
+        self._keep = arguments.retention(history_age, history_rows, audit_age)
+        self._tables = arguments.tables(elasticjob_tables)
         self._consumers: list[Consumer] = []
         self._threads, self._address = checked(threads), address
         self._grace = arguments.seconds("grace", grace)
@@ -438,7 +450,9 @@ class Scheduler:
                 address=where,
                 workers=Workshop(self._threads, in_loop=self._is_coroutine),
                 desk=self._desk,
-                chronicle=Chronicle(registry.clock, self._history, self._consumers),
+                chronicle=Chronicle(
+                    registry.clock, self._history, self._consumers, keep=self._keep, tables=self._tables
+                ),
                 missed_after=self._missed_after,
                 failed=failed,
             )

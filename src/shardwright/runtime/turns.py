@@ -99,7 +99,7 @@ class Turns(ABC):
     def lose_lease(self) -> None:
         """The registry may have given us up."""
 
-    def _landed(self, writes: Sequence[Write], number: int) -> None:
+    def _landed(self, step: Step, writes: Sequence[Write], number: int) -> None:
         """What we wrote is in the registry."""
 
     def _stands(self, step: Step) -> bool:
@@ -251,7 +251,7 @@ class Turns(ABC):
         match outcome:
             case Landed(number):
                 self._refusals = 0
-                self._landed(writes, number)
+                self._landed(step, writes, number)
                 if step.then is not None and self._stands(step):
                     self._effect(step.then, number)
             case Refused() | Unknown():

@@ -79,10 +79,10 @@ def _last(store: "Store", job: str) -> str | None:
 
 
 def _found(store: "Store", job: str, fire: str) -> list[Entry]:
-    """All shards of a fire, of the last job of that name that had it."""
-    from ...history import queries, why
+    """All shards of a fire, of the last job of that name that had it, or what speaks for them."""
+    from ...history import why
 
-    return why.newest(queries.fire(store, job, fire))
+    return why.of(store, job, fire)
 
 
 def _chosen(found: Sequence[Entry], shard: int | None) -> list[Entry]:
