@@ -18,7 +18,7 @@ from tests.recipes import mastership, slices
 SEEDS = 150
 
 #: How many seeds a planted bug may take to be found.
-ENOUGH = 120
+ENOUGH = 300
 
 #: What is objected to where a slice is given before its holder has given it up.
 TWO = "two hold one slice|two divisions of the work at once"
