@@ -104,9 +104,12 @@ class Crew:
     def fill(self) -> None:
         """Start as many as are missing, and wait until they are in the job."""
         while len(self.members) < self.size:
-            child = Child("benchmarks.crew", self.url, str(self._path), self.shards, self._cron)
+            child = self._start(str(self._path))
             self.members[child.pid] = child
         self.wait_for(lambda: self.members.keys() <= self._joined(), "all have joined")
+
+    def _start(self, story: str) -> Child:
+        return Child("benchmarks.crew", self.url, story, self.shards, self._cron)
 
     def _joined(self) -> set[int]:
         return {event.pid for event in self.story if event.what == "joined"}

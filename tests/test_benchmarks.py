@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import history, jobs, lateness, on_time
+from benchmarks import history, jobs, lateness, on_time, recipes
 from benchmarks.__main__ import Benchmark, discover, run
 from benchmarks.many_jobs import Figures
 from benchmarks.rows import Bounds, Row, as_row
+from benchmarks.takeover import judged
 from shardwright.history import open_store
 
 QUICK = Row(
@@ -89,6 +90,29 @@ def test_a_row_may_be_a_mapping() -> None:
 def test_a_mapping_that_is_no_row_is_refused(row: dict[str, object], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         as_row(row)
+
+
+def test_one_that_hands_over_too_late_fails_when_all_was_measured(
+    report: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = [("one", [0.1] * 11 + [0.7], 0.5), ("two", [0.1, 0.2], 0.5)]
+    assert run({"recipes": lambda: judged(measured)}, report=report) == 1
+    output = capsys.readouterr().out
+    assert "AssertionError: too late: one\n" in output
+    rows = json.loads(report.read_text())
+    assert rows["one, p99"]["note"] == "BROKEN: worst 0.700; must be <= 0.5"
+    assert rows["two, p50"]["ours"] == 0.2
+    assert "BROKEN" not in rows["two, p99"]["note"]
+
+
+@pytest.mark.slow
+def test_a_replica_that_goes_leaves_what_it_has_to_the_other(tmp_path: Path) -> None:
+    for what in ("master", "slice"):
+        place = tmp_path / what
+        place.mkdir(mode=0o700)
+        took = recipes.handovers(recipes.Replicas(f"sqlite://{place}/r.db", place, what), recipes.stop, 2)
+        assert len(took) == 2
+        assert min(took) > 0
 
 
 def test_the_runner_and_its_rows_are_no_benchmarks() -> None:

@@ -1,16 +1,18 @@
 """The command line as somebody at a terminal sees it."""
 
+import threading
 from dataclasses import replace
 
 import pytest
 
+from shardwright import Scheduler
 from shardwright.cli.commands import watch
 from shardwright.registry import connect
-from tests.stories.telling import A, B, Story
+from tests.stories.telling import ONCE_A_YEAR, A, B, Story
 
 from . import schemas
 from .calling import Calling, shardwright
-from .terminal import CTRL_C, Terminal
+from .terminal import CTRL_C, PATIENCE, Terminal
 
 #: What is green, cyan and yellow of a job that one of its two servers may not work for.
 COLOURED = ["\x1b[32mOK", "\x1b[32mENABLED", "\x1b[36mleads", "\x1b[33mDISABLED"]
@@ -98,3 +100,28 @@ def test_watching_goes_on_while_the_registry_does_not_answer(calls: Calling) -> 
     later = watch._look_again(registry, frame, ())
     assert later == replace(frame, trouble=later.trouble)
     assert "The registry does not answer, trying again: not connected to the registry" in later.trouble
+
+
+def test_how_far_a_backfill_is_can_be_seen_until_it_is_over(story: Story) -> None:
+    seen = [threading.Event(), threading.Event()]
+    with Scheduler(story.url, address=A) as scheduler:
+        scheduler.add(
+            lambda shard: seen[shard.item].wait(PATIENCE),
+            "job",
+            shards=2,
+            cron=ONCE_A_YEAR,
+            time_zone="UTC",
+        )
+        story.until(lambda: story.owners(2) == [A, A])
+        stretch = ("--from", "2024-01-01T00:00:00Z", "--to", "2025-01-01T00:00:01Z")
+        with Terminal("backfill", "job", *stretch, "--wait", "60", "--registry", story.url) as terminal:
+            terminal.expect("Run 2 fires of the job 'job'")
+            terminal.expect("4 runs? [y/N]")
+            terminal.press("y\n")
+            for percent, shard in (("  0%", 0), (" 50%", 1)):
+                terminal.expect("job ━")
+                terminal.expect(percent)
+                seen[shard].set()
+            terminal.expect("shard 0 runs 2024-01-01T00:00:00+00:00")
+            assert terminal.end() == 0
+        assert "━" not in terminal.text[terminal.text.rindex("shard 0 runs") :]

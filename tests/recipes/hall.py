@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Generic, TypeVar
 
 from shardwright.clock import HandClock
@@ -19,6 +20,12 @@ P = TypeVar("P", bound=Part)
 TROUBLE, QUIET = 120.0, 90.0
 
 TIMEOUT = 10.0
+
+#: How often what happens is something that seldom does.
+RARELY = 0.06
+
+#: How many are there at most, where somebody is started anew.
+MOST = 5
 
 
 @dataclass(eq=False)
@@ -57,6 +64,8 @@ class Hall(Generic[P]):
         """Sessions that somebody had the store end before their time: their owners may be told late."""
         self.commits: Counter[str] = Counter()
         """How many commits of whose session have landed."""
+        self.homes: dict[str, str] = {}
+        """Where everybody runs: who is started anew is another one at the same place."""
         self._make = make
         self._names = 0
         self._operator = self.store.connect(namespace="/ns")
@@ -65,13 +74,14 @@ class Hall(Generic[P]):
 
     # -- what happens -------------------------------------------------------------------------------
 
-    def join(self) -> Guest[P]:
+    def join(self, home: str | None = None) -> Guest[P]:
         self._names += 1
         name = f"p{self._names}"
+        self.homes[name] = home or name
         registry = self.store.connect(namespace="/ns", timeout=TIMEOUT, patience=5.0)
         guest = self.guests[name] = Guest(name, registry, self._make(self, name, registry))
         registry.listener = lambda state, session: self._told(guest, state.value)
-        self.note(f"{name} comes")
+        self.note(f"{name} comes" + (f", where {home} was" if home else ""))
         return guest
 
     def crash(self, guest: Guest[P]) -> None:
@@ -92,17 +102,19 @@ class Hall(Generic[P]):
     def trouble(self, *more: Callable[[Guest[P]], None]) -> None:
         """Whatever can go wrong goes wrong, and `more`; and now and then nothing does."""
         acts: tuple[Callable[[Guest[P]], None], ...] = (
-            *(self.pause, self.cut, self.lose_reply, self.expire, self.slow, self.crash, self.leave),
+            *(self.pause, self.cut, self.lose_reply, self.expire, self.slow),
+            *(self.crash, self.restart, self.leave),
             *more,
             self.idle,
         )
+        rare = (self.crash_all, self.step_clock)
         end = self.clock.boot() + TROUBLE
         while self.clock.boot() < end:
             self.advance(self.random.choice([0.05, 0.3, 2.0, 9.0]))
             if not self.guests:
                 self.join()
             guest = self.random.choice(list(self.guests.values()))
-            act = self.random.choice(acts)
+            act = self.random.choice(rare if self.random.random() < RARELY else acts)
             self.faults += 1
             self.note(f"-- {act.__name__} {guest.name}")
             self.seen[act.__name__] += 1
@@ -127,6 +139,30 @@ class Hall(Generic[P]):
 
     def slow(self, guest: Guest[P]) -> None:
         nemeses.slow(self, guest)
+
+    def restart(self, guest: Guest[P]) -> None:
+        """It dies, and its supervisor starts it anew, before its session has ended or after."""
+        self.crash(guest)
+        home = self.homes[guest.name]
+        again = self.clock.boot() + self.random.choice((0.5, 2.0, 6.0, 12.0))
+        self.clock.at(again, lambda: self._come_again(home))
+
+    def crash_all(self, guest: Guest[P]) -> None:
+        """Everybody dies at once; two come back together."""
+        everybody = list(self.guests.values())
+        for each in everybody:
+            self.crash(each)
+        for each in everybody[:2]:
+            self.join(self.homes[each.name])
+
+    def _come_again(self, home: str) -> None:
+        if len(self.guests) < MOST:
+            self.join(home)
+
+    def step_clock(self, guest: Guest[P]) -> None:
+        """The time of day is set, by a second or by an hour, either way: nothing here goes by it."""
+        seconds = self.random.choice([-3600.0, -1.0, 1.0, 3600.0])
+        self.clock.set_wall(self.clock.wall() + timedelta(seconds=seconds))
 
     def idle(self, guest: Guest[P]) -> None:
         pass

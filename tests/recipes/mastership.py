@@ -1,5 +1,6 @@
 """One seed's worth of trouble for a service's mastership, and what is promised held up against it."""
 
+import random
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -34,11 +35,16 @@ class Mastership(Hall[Candidate]):
             registry,
             ROOT,
             SERVICE,
-            f"{name}:9090",
+            self.address(name),
             tell=Told(mastership=partial(self._be, name), settled=partial(self._settled, name)),
             card=lambda: name,
             decide=self._decide,
+            chance=random.Random(self.random.random()),
         )
+
+    def address(self, name: str) -> str:
+        """Who is started anew has the address of the one before."""
+        return f"{self.homes[name]}:9090"
 
     def _be(self, name: str, token: int | None, session: Session | None) -> None:
         self.note(f"{name} has token {token}")
@@ -65,12 +71,14 @@ class Mastership(Hall[Candidate]):
             self.objects(f"two masters: {believe}")
 
     def _watched(self, session: str, writes: tuple[Write, ...]) -> tuple[Outcome, Effects]:
-        """A master loses its node by its own doing, by its session's end, by an operator, or to whom one has
-        named: never to another's mistake."""
+        """A master loses its node by its own doing, by its session's end, by an operator, to whom one has
+        named, or to itself as it is started anew: never to another's mistake."""
         before, who = self.store.nodes.get(NODE), self.whose(session)
         answer = super()._watched(session, writes)
         after = self.store.nodes.get(NODE)
         if before is None or who is None or before.owner == session or before.version:
+            return answer
+        if before.data == self.address(who):
             return answer
         if after is None or after.made != before.made:
             self.objects(f"{who} takes away the node of {before.data}")
@@ -86,22 +94,22 @@ class Mastership(Hall[Candidate]):
             self.operator(Delete(NODE))
 
     def delete_candidacy(self, guest: Guest[Candidate]) -> None:
-        path = f"{ROOT}/candidates/{SERVICE}/{guest.name}:9090"
+        path = f"{ROOT}/candidates/{SERVICE}/{self.address(guest.name)}"
         if self.steered and path in self.store.nodes:
             self.operator(Delete(path))
 
     def designate(self, guest: Guest[Candidate]) -> None:
         if self.steered and NODE in self.store.nodes:
-            who = self.random.choice([*self.guests, "nobody"])
-            self.seen["nobody designated"] += who == "nobody"
-            self.operator(Put(NODE, f"{who}:9090"))
+            who = self.random.choice([*self.guests, None])
+            self.seen["nobody designated"] += who is None
+            self.operator(Put(NODE, "nobody:9090" if who is None else self.address(who)))
 
     def relieve(self, guest: Guest[Candidate]) -> None:
         """Another is designated, and the one that was master goes home: it may not have heard of it yet."""
         names = self.believers()
         if not self.steered or not names or names[0] == guest.name or NODE not in self.store.nodes:
             return
-        self.operator(Put(NODE, f"{guest.name}:9090"))
+        self.operator(Put(NODE, self.address(guest.name)))
         self.advance(self.random.choice([0.1, 0.5]))
         if names[0] in self.guests:
             self.leave(self.guests[names[0]])
@@ -121,10 +129,10 @@ def run(seed: int, decide: Decide = candidacy.decide, candidate: type[Candidate]
     node = hall.store.nodes.get(NODE)
     assert len(believe) == 1, f"in the end masters are {believe}\n{hall.story()}"
     assert node is not None, hall.story()
-    assert node.data == f"{believe[0]}:9090", hall.story()
+    assert node.data == hall.address(believe[0]), hall.story()
     if hall.guests and len(hall.guests) > 1:
         other = next(name for name in hall.guests if name not in believe)
-        hall.operator(Put(NODE, f"{other}:9090"))
+        hall.operator(Put(NODE, hall.address(other)))
         hall.advance(1.0)
         assert hall.believers() == [other], f"{other} was designated\n{hall.story()}"
     return hall

@@ -1,5 +1,6 @@
 """One seed's worth of trouble for a dynamic sharding, and what is promised held up against it."""
 
+import random
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -54,12 +55,13 @@ class Slices(Hall[Slicer]):
             exclusive=self.exclusive,
             patience=30.0,
             decide=self._decide,
+            chance=random.Random(self.random.random()),
         )
         return slicer
 
     def _identity(self, name: str) -> str:
         self._ids += 1
-        return f"10.0.0.{name[1:]}@-@{name[1:]}-{self._ids:04x}"
+        return f"10.0.0.{self.homes[name][1:]}@-@{name[1:]}-{self._ids:04x}"
 
     def _pause(self, name: str, slicer: Slicer, number: int) -> None:
         """What is held is held until the user's code has come back: it takes its time."""

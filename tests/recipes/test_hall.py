@@ -1,14 +1,18 @@
 """Stories of the hall that chance tells too seldom, told by hand."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
 
 from shardwright.coordination.step import Step
 from shardwright.recipes import candidacy, slicing
-from shardwright.registry import Delete, Put
+from shardwright.registry import Delete, Outcome, Put, Refused, Write
+from shardwright.registry.memory import Effects
+from shardwright.runtime.turns import BACK_OFF, BACK_OFF_MOST
 
 from . import slices
+from .heard import listening
 from .mastership import NODE, Mastership
 from .slices import Slices
 
@@ -76,6 +80,34 @@ def test_a_master_that_comes_back_in_the_same_session_writes_nothing() -> None:
     blink(hall, first)
     assert hall.believers() == ["p1"]
     assert (first.session, hall.commits.total()) == (session, commits)
+
+
+def test_one_that_may_not_write_says_so_once_and_tries_again_at_ever_longer_intervals() -> None:
+    hall = Mastership(1)
+    commit, allowed = hall.store.commit, False
+    tries: list[float] = []
+
+    def with_permission(session: str, writes: tuple[Write, ...]) -> tuple[Outcome, Effects]:
+        if allowed or NODE not in {write.path for write in writes}:
+            return commit(session, writes)
+        tries.append(hall.clock.boot())
+        return Refused(f"no permission for {NODE}"), []
+
+    hall.store.commit = with_permission  # type: ignore[method-assign]
+    with listening() as said:
+        hall.join()
+        hall.advance(60.0)
+        assert hall.believers() == []
+        allowed = True
+        hall.advance(BACK_OFF_MOST)
+    assert hall.believers() == ["p1"]
+    assert len([line for line in said.all if f"no permission for {NODE}" in line]) == 1
+    at_once, *waited = (after - before for before, after in itertools.pairwise(tries))
+    assert at_once == 0.0  # what it has heard since might have explained the first refusal
+    assert len(waited) >= 60.0 / BACK_OFF_MOST
+    for refusals, seconds in enumerate(waited, start=2):
+        longest = min(BACK_OFF_MOST, BACK_OFF * 2**refusals)
+        assert longest / 2 <= round(seconds, 6) <= longest
 
 
 # Slices

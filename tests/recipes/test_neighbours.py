@@ -1,14 +1,18 @@
 """Ours beside those who follow the same documents in their own way: each understands the other."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from shardwright.recipes import slicing
 from shardwright.recipes.dynamic_sharding import DynamicSharding
 from shardwright.recipes.service_master import ServiceMaster
 from shardwright.registry import Put
+from tests.faults.processes import Child
 from tests.zookeeper_server import Server
 
+from . import children
 from .heard import PATIENCE
 from .neighbours import Candidate, Client, Member
 from .places import Place, until
@@ -152,6 +156,28 @@ def test_when_a_leader_goes_whoever_is_left_leads_ours_or_theirs(place: Place, z
         third.told.until(last("1 of 2"))
         first.sharding.stop()
         third.told.until(lambda told: told[-1].startswith("0 of"))
+
+
+@pytest.mark.slow
+def test_a_round_that_a_killed_leader_of_ours_leaves_open_is_finished_by_theirs(
+    zookeeper: Server, tmp_path: Path
+) -> None:
+    place = Place.on_zookeeper(zookeeper.hosts, session=4.0)
+    root, notes = f"{place.root}/slices", str(tmp_path / "notes.jsonl")
+    member = place.door(), root, "10.0.0.1", notes, True, True
+    with Child(children.take_a_slice, *member, listens=True) as leader:
+        leader.expect("has 0 of 1", PATIENCE)
+        with neighbour_of(place, zookeeper) as second:
+            second.told.until(last("start"))
+            leader.expect("pauses", PATIENCE)  # and does not come to rest
+            leader.kill()
+            assert place.read(f"{root}/{slicing.NECESSARY}") is not None
+            second.told.until(last("0 of 1"))
+            assert second.told.all == ["start", "0 of 1"]
+            assert place.read(f"{root}/{slicing.NECESSARY}") is None
+            found = place.read(f"{root}/{slicing.LEADER}")
+            assert found is not None
+            assert found.data == "10.0.0.2@-@14609"
 
 
 def test_with_exclusive_a_neighbour_who_cannot_acknowledge_is_not_waited_for(

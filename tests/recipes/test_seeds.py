@@ -9,17 +9,25 @@ from dataclasses import replace
 
 import pytest
 
+from shardwright.coordination.step import Look, Step, do
 from shardwright.recipes import candidacy, slicing
 from shardwright.recipes.slicer import Slicer
+from shardwright.recipes.slicing import GoOn
 from tests.recipes import mastership, slices
 
 SEEDS = 150
 
 #: How many seeds a planted bug may take to be found.
-ENOUGH = 120
+ENOUGH = 300
 
 #: What is objected to where a slice is given before its holder has given it up.
 TWO = "two hold one slice|two divisions of the work at once"
+
+#: What happens to the processes of a job happens to these too.
+NEMESES = (
+    *("crash", "crash_all", "restart", "pause", "cut", "lose_reply", "expire", "slow", "leave"),
+    "step_clock",
+)
 
 Seen = tuple[int, int, Counter[str]]
 
@@ -49,18 +57,7 @@ def many(one: Callable[[int], Seen]) -> Counter[str]:
 @pytest.mark.slow
 def test_there_is_one_master_whatever_happens_and_one_in_the_end() -> None:
     seen = many(a_mastership)
-    for what in (
-        "crash",
-        "pause",
-        "cut",
-        "lose_reply",
-        "expire",
-        "slow",
-        "leave",
-        "resign",
-        "delete",
-        "relieve",
-    ):
+    for what in (*NEMESES, "resign", "delete", "relieve"):
         assert seen[what], what
     for what in ("designate", "nobody designated", "lost", "connected", "master"):
         assert seen[what], what
@@ -69,18 +66,7 @@ def test_there_is_one_master_whatever_happens_and_one_in_the_end() -> None:
 @pytest.mark.slow
 def test_no_slice_has_two_holders_and_in_the_end_all_are_had() -> None:
     seen = many(some_slices)
-    for what in (
-        "crash",
-        "pause",
-        "cut",
-        "lose_reply",
-        "expire",
-        "slow",
-        "leave",
-        "delete",
-        "delete_instance",
-        "reshard",
-    ):
+    for what in (*NEMESES, "delete", "delete_instance", "reshard"):
         assert seen[what], what
     for what in ("start", "completed", "lost", "connected"):
         assert seen[what], what
@@ -196,6 +182,50 @@ def any_rest_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Slicer, "rests", lambda self, pause: rests(self, self._pauses))
 
 
+def rounds_of_the_dead_are_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    lead = slicing.lead
+
+    def only_ones_own(view: slicing.View) -> Iterator[Step | Look]:
+        made = {
+            path: view.tree.node(path).made
+            for path in (slicing.LEADER, slicing.NECESSARY)
+            if path in view.tree
+        }
+        if made.get(slicing.NECESSARY, made[slicing.LEADER]) < made[slicing.LEADER]:
+            return iter(())
+        return lead(view)
+
+    monkeypatch.setattr(slicing, "lead", only_ones_own)
+
+
+def only_who_goes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    lead = slicing.lead
+
+    def blind(view: slicing.View) -> Iterator[Step | Look]:
+        holders = slicing.shared_out(view)
+        if holders and set(holders) < set(slicing.live(view)) and not slicing.is_open(view):
+            return iter(())
+        return lead(view)
+
+    monkeypatch.setattr(slicing, "lead", blind)
+
+
+def a_flag_that_came_and_went_is_told_by_its_end_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    tell = slicing.tell
+
+    def only_the_end(view: slicing.View) -> Iterator[Step]:
+        round_, last = view.local.round, slicing.last_round(view)
+        if round_ is not None and last > round_ and not slicing.is_open(view):
+            return iter([do(then=GoOn(last, slicing.mine(view)))])
+        return tell(view)
+
+    monkeypatch.setattr(slicing, "tell", only_the_end)
+
+
+def a_lost_lease_pauses_who_has_paused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Slicer, "lose_lease", Slicer._be_paused)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("plant", "objection"),
@@ -206,6 +236,10 @@ def any_rest_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
         (whose_instance_is_gone_is_not_awaited, TWO),
         (an_older_round_is_told, r"the epoch \d+ after"),
         (any_rest_will_do, TWO),
+        (rounds_of_the_dead_are_left_open, r"in the end slices are had by {}"),
+        (only_who_goes_is_noticed, "in the end slices are had by"),
+        (a_flag_that_came_and_went_is_told_by_its_end_only, "completed twice in a row"),
+        (a_lost_lease_pauses_who_has_paused, "start twice in a row"),
     ],
 )
 def test_a_bug_planted_in_slicing_is_found(

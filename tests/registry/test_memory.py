@@ -135,6 +135,21 @@ def test_a_pause_shorter_than_the_lease_is_not_noticed(store: Store, clock: Hand
     land(paused, Create("/still-here"))
 
 
+def test_one_that_is_cut_off_is_given_up_although_it_goes_on_after_a_pause(
+    store: Store, clock: HandClock
+) -> None:
+    paused, watcher = store.connect(timeout=10.0), store.connect()
+    land(paused, Create("/contract/job/me", ephemeral=True))
+    tree = mirror(watcher)
+    paused.disconnect()
+    paused.pause()
+    clock.advance(1.0)
+    paused.resume()
+    clock.advance(10.0)
+    watcher.pump()
+    assert "me" not in tree
+
+
 def test_a_client_cut_off_says_lost_by_its_own_clock_and_comes_back_anew(
     store: Store, clock: HandClock
 ) -> None:

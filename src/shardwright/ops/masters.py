@@ -1,6 +1,7 @@
 """Masters: who is the master of which service, who would be, and another one chosen by hand.
 
-Nobody is told of a change that is made from here; the `operator` makes the same, and tells the audit.
+The changes are the `operator`'s, who makes them by these functions and tells the audit: they tell nobody.
+Call `Operator.designate` and `Operator.resign`.
 """
 
 from dataclasses import dataclass

@@ -345,9 +345,10 @@ class MemoryRegistry(Driver):
 
     def resume(self) -> None:
         """Go on as a process does that does not know it was stopped: if the store has not given it up and
-        its own lease has not run out, it beats again as if nothing had been."""
+        its own lease has not run out, it beats again as if nothing had been. One that is cut off beats in
+        vain."""
         session = self._heard()
-        if session.silent and session.lease_left() > 0:
+        if session.silent and self._link.up and session.lease_left() > 0:
             session.silent = False
             self._silences += 1
 
