@@ -131,7 +131,7 @@ class Watch:
             elif run is not None and self.world.session_of(run.by) not in (None, session):
                 self.world.object(f"shard {item} was put up, which {run.by} has claimed")
 
-    def _call_told(self, path: str, fire: str, by: str, state: str, round_: int = 0) -> None:
+    def _call_told(self, path: str, fire: str, by: str, state: str, *more: object) -> None:
         kind = path.split("/")[-3]
         if state == "done":
             self.world.called.add((kind, fire))

@@ -148,7 +148,7 @@ class World:
             work=lambda claim, token: self._begin(process, claim, token),
             cancel=lambda item, attempt: self._cancel(process, item, attempt),
             supersede=lambda item, attempt: self._cancel(process, item, attempt, SUPERSEDED),
-            call=lambda round_, fire: self._call(process, round_, fire),
+            call=lambda hook: self._call(process, hook.round, hook.fire),
             hooks=self.hooks,
             witness=Teller(lambda *told: self.books.tell(process, *told)),
             decide=self.decide,

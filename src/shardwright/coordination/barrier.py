@@ -28,13 +28,13 @@ from .step import (
     CallHook,
     Create,
     Delete,
-    Effect,
     Go,
     Look,
     Put,
     Require,
     Say,
     Step,
+    Veto,
     Write,
     do,
 )
@@ -50,6 +50,9 @@ MOST_LEFT_OUT = 1000
 #: What a call says of itself.
 CALLING, DONE, FAILED, LATE, UNKNOWN = "calling", "done", "failed", "timed out", "unknown"
 
+#: The same: it has failed, and the shards are not to begin.
+VETOED = "vetoed"
+
 
 @dataclass(frozen=True, slots=True)
 class Last:
@@ -60,9 +63,20 @@ class Last:
     state: str
     round: int = 0
     """The number of the commit that made the node that Java members wait at; 0 where they do not."""
+    disabled: tuple[int, ...] = ()
+    failed: tuple[int, ...] = ()
+    """What it is told of the shards, for whoever has to call again."""
 
     def text(self) -> str:
-        return json.dumps([self.fire, self.by, self.state, *([self.round] if self.round else [])])
+        facts = [list(self.disabled), list(self.failed)] if self.disabled or self.failed else []
+        round_ = [self.round] if self.round or facts else []
+        return json.dumps([self.fire, self.by, self.state, *round_, *facts])
+
+    def hook(self, place: Place) -> CallHook:
+        return CallHook("/".join(place), self.fire, self.disabled, self.failed)
+
+    def over(self, state: str) -> "Last":
+        return replace(self, state=state, disabled=(), failed=())
 
 
 def called_node(place: Place) -> str:
@@ -76,7 +90,8 @@ def last_call(view: View, place: Place) -> Last | None:
         if fire is None:
             return None
         milestone.check(str(fire))
-        return Last(str(fire), str(by), str(state), int(more[0]) if more else 0)
+        disabled, failed = (tuple(map(int, items)) for items in (more[1:3] or ((), ())))
+        return Last(str(fire), str(by), str(state), int(more[0]) if more else 0, disabled, failed)
     except (ValueError, TypeError, RecursionError):
         return None
 
@@ -145,6 +160,26 @@ def reached(view: View, place: Place, last: Last | None) -> str | None:
     return known[0] if place[1] == SCHEDULED else known[-1]
 
 
+def claimed(view: View, place: Place, fire: str, last: Last | None) -> Last:
+    """Our call for a fire that all have come to, with what is known of the shards: a Java member does not say
+    how one ended that it ran."""
+    marks = milestone.marks_of(view, place)
+    off = (item for item in left_out(view, place[0]) if item not in marks or _is_before(marks[item], fire))
+    ill = (item for item, mark in marks.items() if any(_is_of(last, fire, each) for each in mark.failed))
+    return Last(fire, view.me, CALLING, disabled=tuple(sorted(off)), failed=tuple(sorted(ill)))
+
+
+def _is_before(mark: milestone.Mark, fire: str) -> bool:
+    return order(mark.fire) < order(fire)
+
+
+def _is_of(last: Last | None, fire: str, each: str) -> bool:
+    """Whether a shard's fire is the one that is called for: a request has another number at each instance."""
+    if round_of(fire) == SCHEDULED:
+        return each == fire
+    return order(each) <= order(fire) and (last is None or order(each) > order(last.fire))
+
+
 def _closed_by_java(view: View, place: Place, item: int) -> bool:
     """Whether a Java member has called for the fire that this shard came to: it took the report away."""
     mark = milestone.marks_of(view, place)[item]
@@ -190,7 +225,7 @@ def tell(view: View) -> Iterator[Step]:
         if call.outcome is None:
             continue
         if last is not None and (last.fire, last.by) == (call.fire, view.me):
-            ended = replace(last, state=call.outcome).text()
+            ended = last.over(call.outcome).text()
             node = called_node(place)
             yield do(Put(node, ended, view.tree.version(node)), then=Called(name))
         else:
@@ -208,7 +243,7 @@ def look_at(view: View, kind: str) -> Iterator[Step | Look]:
             continue
         elif (fire := reached(view, place, last)) is not None:
             ready = True
-            yield from call(view, place, Last(fire, view.me, CALLING), CallHook("/".join(place), fire))
+            yield from call(view, place, claimed(view, place, fire, last))
         else:
             yield from give_up(view, place, last)
     if not ready:
@@ -222,23 +257,24 @@ def unfinished(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
         if name not in view.local.calls:
             # Ours, and the answer was lost: call now.
             guard = (Require(instance.alive_node(view.me)), Require(node, view.tree.version(node)))
-            yield do(*guard, then=CallHook(name, last.fire))
+            yield do(*guard, then=last.hook(place))
     elif not instance.dead(view, last.by):
         yield from instance.when_dead(view, last.by)
     elif caller(view) and view.local.hooks.again:
-        yield do(*written(view, place, replace(last, by=view.me)), then=CallHook(name, last.fire))
+        yield do(*written(view, place, replace(last, by=view.me)), then=last.hook(place))
     elif caller(view):
         said = Say(f"what is called once all shards have {kind} was cut short for {last.fire} and is let be")
-        yield do(*written(view, place, replace(last, state=UNKNOWN)), then=said)
+        state = VETOED if kind == STARTED and view.local.hooks.vital else UNKNOWN
+        yield do(*written(view, place, last.over(state)), then=said)
 
 
-def call(view: View, place: Place, last: Last, then: Effect) -> Iterator[Step | Look]:
+def call(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
     """Claim a call. While Java members are there, whose listeners would call too, by their latch. A shard
     that is not waited for because it is disabled may have been enabled since, and run."""
     still = [
         Require(execution.disabled_node(item)) for item in sorted(left_out(view, place[0]))[:MOST_LEFT_OUT]
     ]
-    writes = [*still, *record(view, place, last)]
+    writes, then = [*still, *record(view, place, last)], last.hook(place)
     if not instance.java_members(view):
         yield do(*writes, then=then)
         return
@@ -314,8 +350,11 @@ def release(view: View) -> Iterator[Step]:
     """Let begin what was held until all were claimed and the hook was called."""
     held = [item for item, run in view.local.runs.items() if run.held and run.outcome is None]
     ready = tuple(item for item in held if may_begin(view, item))
-    if ready:
-        yield do(then=Go(ready))
+    vetoed = tuple(item for item in ready if is_vetoed(view, item))
+    if vetoed:
+        yield do(then=Veto(vetoed))
+    if begin := tuple(item for item in ready if item not in vetoed):
+        yield do(then=Go(begin))
 
 
 def may_begin(view: View, item: int) -> bool:
@@ -327,3 +366,10 @@ def may_begin(view: View, item: int) -> bool:
     mark = milestone.marks_of(view, (STARTED, round_of(fire))).get(item)
     told = mark is not None and mark.fire == fire and mark.java
     return told and milestone.guarantee_node(STARTED, item) not in view.tree
+
+
+def is_vetoed(view: View, item: int) -> bool:
+    """Whether the call that a held run has waited for forbids it to begin."""
+    fire = view.local.runs[item].fire
+    last = last_call(view, (STARTED, round_of(fire)))
+    return last is not None and last.state == VETOED and order(last.fire) >= order(fire)
