@@ -71,6 +71,7 @@ class Process(Hub):
         self.address = address
         self._desk = desk
         self._chronicle = chronicle or Chronicle(registry.clock, None)
+        desk.told = self._chronicle.alerted
         self._about: dict[Key, About] = {}
         self._lost_at: float | None = None
         self._missed_after = missed_after
