@@ -483,6 +483,22 @@ def test_what_a_call_forbids_does_not_begin_whichever_process_has_it() -> None:
     assert steps({**TWO, **asked}, runs={0: held("#6"), 1: held("#8")}) == [do(then=Veto((0,)))]
 
 
+def test_what_was_forbidden_is_so_still_where_the_next_fire_was_called_for_meanwhile() -> None:
+    last = Last(SECOND, B, "timed out", before=FIRST)
+    nodes = {**TWO, **came(FIRST, SECOND), CALLED: (last.text(), 6)}
+    runs = {0: held(FIRST), 1: held(SECOND)}
+    assert steps(nodes, runs=runs, hooks=BEGIN) == [do(then=Veto((0,))), do(then=Go((1,)))]
+    (step,) = steps({**TWO, **came(THIRD, THIRD), **called(SECOND, "vetoed")})
+    assert isinstance(step, Step)
+    assert step.writes[-1] == Put(CALLED, Last(THIRD, A, "calling", before=SECOND).text(), 6)
+
+
+def test_what_somebody_wants_of_a_fire_of_the_past_is_not_forbidden() -> None:
+    nodes = {**TWO, **came(FIRST, FIRST), **called(FIRST, "vetoed")}
+    wanted = cursor(at=T, run=Tenure(A, "4", FIRST, "trigger", 1001), past=True)
+    assert steps(nodes, runs={0: held(FIRST)}, cursors={0: wanted, 1: None}) == [do(then=Go((0,)))]
+
+
 def test_only_what_is_held_and_has_not_ended_is_let_go() -> None:
     runs = {0: held(FIRST), 1: held(FIRST, "cut short"), 2: Run("4", fire=FIRST), 3: held(FIRST)}
     nodes = {**TWO, **came(FIRST, FIRST, FIRST, FIRST), **called(FIRST)}

@@ -133,8 +133,10 @@ class Watch:
 
     def _call_told(self, path: str, fire: str, by: str, state: str, *more: object) -> None:
         kind = path.split("/")[-3]
-        if state == "done":
+        if state in ("done", "vetoed"):
             self.world.called.add((kind, fire))
+        if state == "vetoed" and path == STARTED:
+            self.world.vetoed.add(fire)
         if state != "calling" and path == STARTED:
             self.released = max(self.released, fire)
 

@@ -20,8 +20,9 @@ the first shard when the call has ended.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
-from . import execution, failover, instance, latch, milestone, server, sharding
+from . import claim, execution, failover, instance, latch, milestone, server, sharding
 from .milestone import ASKED, COMPLETED, SCHEDULED, STARTED, Place, order, round_of, wanted
 from .step import (
     Called,
@@ -66,17 +67,25 @@ class Last:
     disabled: tuple[int, ...] = ()
     failed: tuple[int, ...] = ()
     """What it is told of the shards, for whoever has to call again."""
+    before: str = ""
+    """The last fire before it whose shards are not to begin, for who still holds one."""
 
     def text(self) -> str:
-        facts = [list(self.disabled), list(self.failed)] if self.disabled or self.failed else []
-        round_ = [self.round] if self.round or facts else []
-        return json.dumps([self.fire, self.by, self.state, *round_, *facts])
+        told = [self.round, list(self.disabled), list(self.failed), self.before]
+        while told and not told[-1]:
+            told.pop()
+        return json.dumps([self.fire, self.by, self.state, *told])
 
     def hook(self, place: Place) -> CallHook:
         return CallHook("/".join(place), self.fire, self.disabled, self.failed)
 
     def over(self, state: str) -> "Last":
         return replace(self, state=state, disabled=(), failed=())
+
+    @property
+    def vetoed(self) -> str:
+        """The last fire whose shards are not to begin; blank where there is none."""
+        return self.fire if self.state == VETOED else self.before
 
 
 def called_node(place: Place) -> str:
@@ -90,8 +99,12 @@ def last_call(view: View, place: Place) -> Last | None:
         if fire is None:
             return None
         milestone.check(str(fire))
-        disabled, failed = (tuple(map(int, items)) for items in (more[1:3] or ((), ())))
-        return Last(str(fire), str(by), str(state), int(more[0]) if more else 0, disabled, failed)
+        told: list[Any] = [*more, *[0, (), (), ""][len(more) :]]
+        round_, disabled, failed, before = told
+        if before:
+            milestone.check(str(before))
+        items = tuple(map(int, disabled)), tuple(map(int, failed))
+        return Last(str(fire), str(by), str(state), int(round_), *items, str(before))
     except (ValueError, TypeError, RecursionError):
         return None
 
@@ -166,7 +179,8 @@ def claimed(view: View, place: Place, fire: str, last: Last | None) -> Last:
     marks = milestone.marks_of(view, place)
     off = (item for item in left_out(view, place[0]) if item not in marks or _is_before(marks[item], fire))
     ill = (item for item, mark in marks.items() if any(_is_of(last, fire, each) for each in mark.failed))
-    return Last(fire, view.me, CALLING, disabled=tuple(sorted(off)), failed=tuple(sorted(ill)))
+    before = last.vetoed if last is not None else ""
+    return Last(fire, view.me, CALLING, 0, tuple(sorted(off)), tuple(sorted(ill)), before)
 
 
 def _is_before(mark: milestone.Mark, fire: str) -> bool:
@@ -343,7 +357,8 @@ def give_up(view: View, place: Place, last: Last | None) -> Iterator[Step | Look
         yield Look(view.boot + left, f"have all shards {place[0]}?")
         return
     said = Say(f"not all shards have {place[0]} for {first.fire} within {patience:g} s: it is not waited for")
-    yield do(*record(view, place, Last(first.fire, view.me, LATE)), then=said)
+    before = last.vetoed if last is not None else ""
+    yield do(*record(view, place, Last(first.fire, view.me, LATE, before=before)), then=said)
 
 
 def release(view: View) -> Iterator[Step]:
@@ -369,7 +384,12 @@ def may_begin(view: View, item: int) -> bool:
 
 
 def is_vetoed(view: View, item: int) -> bool:
-    """Whether the call that a held run has waited for forbids it to begin."""
+    """Whether the call that a held run has waited for forbids it to begin. Nothing was called for one that
+    somebody wants of a fire of the past."""
     fire = view.local.runs[item].fire
     last = last_call(view, (STARTED, round_of(fire)))
-    return last is not None and last.state == VETOED and order(last.fire) >= order(fire)
+    if last is None or not last.vetoed or claim.cursor(view, item).past:
+        return False
+    if round_of(fire) == SCHEDULED:
+        return fire == last.vetoed
+    return order(fire) <= order(last.vetoed)  # a request has another number at each instance
