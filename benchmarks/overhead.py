@@ -26,7 +26,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from benchmarks.rows import Row
-from shardwright import Fire, Listener, Scheduler, Shard
+from shardwright import Dataflow, Fire, Listener, Scheduler, Shard
 
 THREADS = 8
 ROUNDS = 3
@@ -35,11 +35,20 @@ PATIENCE = 120.0
 IMPORTING = "isolated-importing"
 
 #: How many shards a fire has: few where each takes long.
-SHARDS = {"function": 1000, "coroutine": 1000, "isolated": 24, IMPORTING: 16, "script": 200, "http": 400}
+SHARDS = {
+    "function": 1000,
+    "coroutine": 1000,
+    "dataflow": 1000,
+    "isolated": 24,
+    IMPORTING: 16,
+    "script": 200,
+    "http": 400,
+}
 
 PEERS = {
     "function": "ThreadPoolExecutor",
     "coroutine": "asyncio task",
+    "dataflow": "ThreadPoolExecutor",
     "isolated": "subprocess python",
     IMPORTING: "subprocess python",
     "script": "subprocess true",
@@ -77,6 +86,15 @@ async def nothing_at_all(shard: Shard) -> None:
     """The same, as a coroutine."""
 
 
+def fetch(shard: Shard) -> list[int]:
+    """One batch, as small as there is."""
+    return [shard.item]
+
+
+def process(shard: Shard, data: list[int]) -> None:
+    """Nothing is done with it."""
+
+
 class Over(Listener):
     """Notes when the last shard of a fire has ended."""
 
@@ -104,6 +122,8 @@ class Bench:
         add = self._scheduler.add
         add(nothing, "function", shards=SHARDS["function"], listeners=[self._over["function"]])
         add(nothing_at_all, "coroutine", shards=SHARDS["coroutine"], listeners=[self._over["coroutine"]])
+        flow = Dataflow(fetch, process)
+        add(flow, "dataflow", shards=SHARDS["dataflow"], listeners=[self._over["dataflow"]])
         for kind, function in (("isolated", inspect.isfunction), (IMPORTING, nothing)):
             add(function, kind, isolated=True, shards=SHARDS[kind], listeners=[self._over[kind]])
         self._scheduler.script("script", ["true"], shards=SHARDS["script"], listeners=[self._over["script"]])
@@ -138,6 +158,7 @@ def bare(kind: str, times: int, port: int) -> float:
     """Milliseconds for each of so many."""
     acts: dict[str, Callable[[], object]] = {
         "function": lambda: None,
+        "dataflow": lambda: len([0]),
         "isolated": a_python,
         IMPORTING: a_python,
         "script": lambda: subprocess.run(["true"], check=True),

@@ -145,7 +145,8 @@ class JobConfig(BaseModel):
     """How many shards of the job may run at once in each process, or with a group in the whole cluster, of
     all the group's jobs together; unset: as many as there are threads for."""
     group: kinds.MaybeWord = None
-    """The name under which several jobs share one concurrency."""
+    """The name under which several jobs share one concurrency: it is the group's limit then, in the whole
+    cluster, and not each process's; all its jobs must say the same number."""
 
     # A rule about several settings stands with the last of them: so it is reported along with all others.
 

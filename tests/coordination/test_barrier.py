@@ -19,6 +19,7 @@ from shardwright.coordination.step import (
     Say,
     Start,
     Step,
+    Veto,
     Write,
     do,
 )
@@ -96,16 +97,23 @@ def test_an_end_tells_that_its_shard_has_completed_where_that_is_waited_for() ->
     run = Tenure(A, "3", FIRE, "scheduled", 1)
     later = T + timedelta(seconds=3)
 
-    def end(hooks: Hooks) -> list[Write]:
-        nodes: dict[str, Told] = {**LED, **owned(A, B), "sharding/0/running": A}
+    def end(hooks: Hooks, outcome: str, before: tuple[str, ...] = ()) -> list[Write]:
+        mark: dict[str, Told] = {node: Mark(NOW.isoformat(), NOW, failed=before).text()} if before else {}
+        nodes: dict[str, Told] = {**LED, **owned(A, B), "sharding/0/running": A, **mark}
         cursors = {0: cursor(at=T, run=run), 1: None}
         (step,) = ending.decide(
-            a_view(nodes, now=later, cursors=cursors, runs={0: Run("3", "failed")}, hooks=hooks)
+            a_view(nodes, now=later, cursors=cursors, runs={0: Run("3", outcome)}, hooks=hooks)
         )
         return barriers(step)
 
-    assert end(END) == [Create("~barrier/completed/scheduled/0", Mark(FIRE, later).text())]
-    assert end(BEGIN) == []
+    node = "~barrier/completed/scheduled/0"
+    assert end(END, "ok") == [Create(node, Mark(FIRE, later).text())]
+    assert end(END, "timed out") == [Create(node, Mark(FIRE, later, failed=(FIRE,)).text())]
+    # Who is ahead of the others says still which fires failed before, as far as there is room for that.
+    assert end(END, "ok", before=(FIRST,)) == [Put(node, Mark(FIRE, later, failed=(FIRST,)).text())]
+    many = tuple((T - timedelta(hours=hour)).isoformat() for hour in range(10, 0, -1))
+    assert end(END, "failed", before=many) == [Put(node, Mark(FIRE, later, failed=(*many[1:], FIRE)).text())]
+    assert end(BEGIN, "ok") == []
 
 
 def test_a_run_cut_short_has_not_completed_where_somebody_else_goes_on_with_it() -> None:
@@ -209,8 +217,8 @@ def test_disabled_shards_are_left_out() -> None:
     assert step == do(
         Require("sharding/1/disabled"),  # it may have been enabled since, and run
         ALIVE,
-        Create(CALLED, Last(FIRST, A, "calling").text()),
-        then=CallHook("started/scheduled", FIRST),
+        Create(CALLED, Last(FIRST, A, "calling", disabled=(1,)).text()),
+        then=CallHook("started/scheduled", FIRST, disabled=(1,)),
     )
     assert steps({**TWO, **came(FIRST), "sharding/0/disabled": "", "sharding/1/disabled": ""}) == []
 
@@ -230,6 +238,57 @@ def test_the_end_of_a_disabled_shard_whose_runner_died_over_it_is_waited_for() -
     assert steps({**nodes, "sharding/1/running": dead}, hooks=END, config=on) == []
     assert steps({**nodes, "leader/failover/items/1": ""}, hooks=END, config=on) == []
     assert steps({**nodes, "sharding/1/failovering": dead}, hooks=END, config=on) == []
+
+
+def test_the_end_of_a_run_that_nobody_makes_good_is_told_as_a_failure() -> None:
+    left = Tenure(B, "3", FIRE, "scheduled", 1)
+    nodes: dict[str, Told] = {**LED, **owned(A, A), "sharding/1/running": B}
+    view = a_view(
+        nodes,
+        now=T,
+        config={"failover": True, "delivery": "at_most_once"},
+        cursors={0: None, 1: cursor(at=T, run=left)},
+        hooks=END,
+    )
+    (step,) = (each for each in failover.decide(view) if isinstance(each, Step) and each.writes)
+    assert barriers(step) == [Create("~barrier/completed/scheduled/1", Mark(FIRE, T, failed=(FIRE,)).text())]
+
+
+def ended(*marks: tuple[str, tuple[str, ...]], round_: str = "scheduled") -> dict[str, Told]:
+    """The marks of shards that have ended, in order: the last fire of each, and those that failed there."""
+    return {
+        f"~barrier/completed/{round_}/{item}": Mark(fire, T, failed=failed).text()
+        for item, (fire, failed) in enumerate(marks)
+    }
+
+
+def hook(nodes: dict[str, Told], **view: object) -> object:
+    (step,) = steps(nodes, hooks=END, **view)
+    assert isinstance(step, Step)
+    return step.then
+
+
+def test_what_is_called_at_the_end_is_told_which_shards_failed() -> None:
+    nodes = {**TWO, **ended((FIRST, ()), (FIRST, (FIRST,)))}
+    assert hook(nodes) == CallHook("completed/scheduled", FIRST, failed=(1,))
+
+
+def test_one_that_failed_and_has_gone_on_since_failed_all_the_same_and_for_that_fire_only() -> None:
+    nodes = {**TWO, **ended((SECOND, (FIRST,)), (FIRST, ()))}
+    assert hook(nodes) == CallHook("completed/scheduled", FIRST, failed=(0,))
+    nodes = {**TWO, **ended((SECOND, (FIRST,)), (SECOND, ()))}
+    assert hook(nodes) == CallHook("completed/scheduled", SECOND)
+
+
+def test_of_a_request_that_has_another_number_at_each_instance_a_failure_counts_since_the_last_call() -> None:
+    before = {"~barrier/completed/asked/called": (Last("#4", A, "done").text(), 6)}
+    nodes = {**TWO, **before, **ended(("#5", ("#3", "#5")), ("#7", ("#4",)), round_="asked")}
+    assert hook(nodes) == CallHook("completed/asked", "#7", failed=(0,))
+
+
+def test_a_shard_that_was_disabled_after_its_end_took_part() -> None:
+    nodes = {**TWO, **ended((FIRST, ()), (FIRST, (FIRST,))), "sharding/1/disabled": ""}
+    assert hook(nodes) == CallHook("completed/scheduled", FIRST, failed=(1,))
 
 
 def test_what_is_called_at_the_end_waits_for_ends() -> None:
@@ -320,6 +379,25 @@ def test_a_call_cut_short_is_let_be_where_the_job_wants_that() -> None:
     assert steps(nodes, hooks=replace(BEGIN, again=False), me=B) == []
 
 
+def test_who_stands_in_for_a_dead_caller_tells_what_that_was_to_tell() -> None:
+    """The shards may have gone on since."""
+    last = Last(FIRST, B, "calling", disabled=(3,), failed=(1, 2))
+    nodes = {**LED, **owned(A, A), "~barrier/completed/scheduled/called": (last.text(), 6)}
+    (step,) = steps(nodes, hooks=END)
+    assert step == do(
+        ALIVE,
+        Put("~barrier/completed/scheduled/called", replace(last, by=A).text(), 6),
+        then=CallHook("completed/scheduled", FIRST, disabled=(3,), failed=(1, 2)),
+    )
+
+
+def test_a_vital_call_cut_short_and_let_be_lets_nobody_begin() -> None:
+    nodes = {**LED, **owned(A, A), **called(FIRST, "calling", by=B)}
+    (step,) = steps(nodes, hooks=Hooks(started=True, again=False, vital=True))
+    assert isinstance(step, Step)
+    assert step.writes == (ALIVE, Put(CALLED, Last(FIRST, B, "vetoed").text(), 6))
+
+
 def test_a_call_that_somebody_alive_makes_is_waited_for() -> None:
     nodes = {**TWO, **came(SECOND, SECOND), **called(FIRST, "calling", by=B)}
     assert steps(nodes) == []
@@ -394,6 +472,31 @@ def test_a_held_run_begins_only_when_the_call_for_its_fire_is_over() -> None:
     for state in ("done", "failed", "timed out", "unknown"):
         assert released(called(SECOND, state)) == [do(then=Go((1,)))]
     assert released(called(THIRD)) == [do(then=Go((1,)))]
+
+
+def test_what_a_call_forbids_does_not_begin_whichever_process_has_it() -> None:
+    nodes = {**TWO, **came(FIRST, SECOND), **called(FIRST, "vetoed", by=B)}
+    runs = {0: held(FIRST), 1: held(SECOND)}
+    assert steps(nodes, runs=runs, hooks=BEGIN) == [do(then=Veto((0,)))]
+    # The same request has another number at each instance: the call is for both.
+    asked = {"~barrier/started/asked/called": (Last("#7", B, "vetoed").text(), 6)}
+    assert steps({**TWO, **asked}, runs={0: held("#6"), 1: held("#8")}) == [do(then=Veto((0,)))]
+
+
+def test_what_was_forbidden_is_so_still_where_the_next_fire_was_called_for_meanwhile() -> None:
+    last = Last(SECOND, B, "timed out", before=FIRST)
+    nodes = {**TWO, **came(FIRST, SECOND), CALLED: (last.text(), 6)}
+    runs = {0: held(FIRST), 1: held(SECOND)}
+    assert steps(nodes, runs=runs, hooks=BEGIN) == [do(then=Veto((0,))), do(then=Go((1,)))]
+    (step,) = steps({**TWO, **came(THIRD, THIRD), **called(SECOND, "vetoed")})
+    assert isinstance(step, Step)
+    assert step.writes[-1] == Put(CALLED, Last(THIRD, A, "calling", before=SECOND).text(), 6)
+
+
+def test_what_somebody_wants_of_a_fire_of_the_past_is_not_forbidden() -> None:
+    nodes = {**TWO, **came(FIRST, FIRST), **called(FIRST, "vetoed")}
+    wanted = cursor(at=T, run=Tenure(A, "4", FIRST, "trigger", 1001), past=True)
+    assert steps(nodes, runs={0: held(FIRST)}, cursors={0: wanted, 1: None}) == [do(then=Go((0,)))]
 
 
 def test_only_what_is_held_and_has_not_ended_is_let_go() -> None:

@@ -50,6 +50,18 @@ def run_event(kind: type[events.FailedOver] | type[events.LeaseLost]) -> events.
             {"job": "reindex"},
             1.0,
         ),
+        (
+            events.Alerted(at=T, job="reindex", handler="EMAIL", delivered=True),
+            "alerts_total",
+            {"job": "reindex", "handler": "EMAIL", "outcome": "delivered"},
+            1.0,
+        ),
+        (
+            events.Alerted(at=T, job="reindex", handler="EMAIL", delivered=False),
+            "alerts_total",
+            {"job": "reindex", "handler": "EMAIL", "outcome": "failed"},
+            1.0,
+        ),
         (run_event(events.LeaseLost), "leases_lost_total", {"job": "reindex"}, 1.0),
         (
             events.Skipped(

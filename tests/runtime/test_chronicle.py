@@ -99,6 +99,28 @@ def test_why_a_run_failed_and_what_it_logged_is_kept_and_no_secret(folder: Path)
     assert "hunter2" not in lines.text
 
 
+def test_a_run_that_ends_as_it_is_told_to_stop_is_in_the_history_once(folder: Path) -> None:
+    scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}")
+    heard: Heard[events.Event] = Heard()
+    scheduler.subscribe(heard)
+
+    def end_as_told_to_stop() -> None:
+        process = scheduler._supervisor.inside
+        assert process is not None
+        assert process.cut_short() == ["tick"]
+
+    scheduler.add(end_as_told_to_stop, "tick")
+    times = 20
+    with scheduler:
+        for count in range(1, times + 1):
+            scheduler.trigger("tick")
+            heard.until(ended(count))
+    found = kept(folder)
+    assert [len(entry.attempts) for entry in found] == [1] * times
+    assert {entry.outcome for entry in found} == {"ok"}
+    assert len([event for event in heard.all if isinstance(event, events.Ended)]) == times
+
+
 def test_a_history_that_is_not_there_stops_nobody_and_its_cursors_keep_what_it_lacks(folder: Path) -> None:
     nowhere = "postgresql://nobody@127.0.0.1:9/none"
     scheduler = Scheduler(f"sqlite://{folder / 'jobs.db'}", history=nowhere)

@@ -8,10 +8,11 @@ import pytest
 
 from shardwright import Fire, JobError, Listener, Scheduler, Shard
 from shardwright.jobs import JobConfig
+from shardwright.registry import Create
 from shardwright.runtime.bodies import Body
-from shardwright.runtime.listeners import Party
+from shardwright.runtime.listeners import Caller, Party
 from shardwright.runtime.tries import Ended, do_it
-from shardwright.testing import Cluster
+from shardwright.testing import Cluster, Replica
 from tests.runtime.test_runs import last
 
 FIRE = 10.0
@@ -154,6 +155,10 @@ class InNoTime(Listener):
     timeout = 0.0
 
 
+class AtOnce(Listener):
+    deadline = 0
+
+
 class Unordered(Listener):
     order = "first"  # type: ignore[assignment]
 
@@ -166,6 +171,7 @@ class Unordered(Listener):
         (Deaf(), r"completed must be callable as def completed\(self, fire\)"),
         (InWords(), "timeout must be None or a number of seconds above 0, not '10s'"),
         (InNoTime(), "timeout must be None or a number of seconds above 0, not 0.0"),
+        (AtOnce(), "deadline must be None or a number of seconds above 0, not 0"),
         (Unordered(), "order must be a whole number, not 'first'"),
     ],
 )
@@ -217,9 +223,11 @@ class Later:
 
     def __init__(self) -> None:
         self.asked: list[Callable[[], None]] = []
+        self.left_behind: list[str] = []
 
-    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> None:
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], None]:
         self.asked.append(lambda: ended(do_it(act)))
+        return lambda: self.left_behind.append(config.name)
 
     def free(self, config: JobConfig) -> int:
         return 1
@@ -235,9 +243,10 @@ def test_after_is_not_called_beside_before() -> None:
     """All shards were called off while somebody listened."""
     pages: list[str] = []
     workers, config = Later(), JobConfig.of({"name": "job"})
-    party = Party([Diary(pages)], config, None, workers, lambda note: note(), lambda error: None)
+    caller = Caller(workers, lambda note: note(), lambda seconds, note: lambda: None, lambda *failing: None)
+    party = Party([Diary(pages)], config, None, caller, lambda note: note())
     party.join(0, lambda error: pages.append("called off"))
-    assert party.leave()
+    assert party.leave(0)
     assert len(workers.asked) == 1
     workers.asked.pop()()
     workers.asked.pop()()
@@ -254,3 +263,189 @@ def test_where_all_is_called_off_before_anybody_heard_nobody_does() -> None:
     assert called_off == ["job"]  # at the very moment at which it was to begin
     assert pages == []
     assert last(cluster) == "cut short"
+
+
+# What a fire tells of its shards
+
+
+class Register(Listener):
+    """Keeps what it was told of the shards: which it is about, which were left out, which failed."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {}
+
+    def after(self, fire: Fire) -> None:
+        self.told["after"] = fire.items, fire.disabled, fire.failed
+
+    def started(self, fire: Fire) -> None:
+        self.told["started"] = fire.items, fire.disabled, fire.failed
+
+    def completed(self, fire: Fire) -> None:
+        self.told["completed"] = fire.items, fire.disabled, fire.failed
+
+
+def test_what_is_called_once_is_told_which_shards_are_disabled_and_which_failed_whoever_ran_them() -> None:
+    cluster, register = Cluster(), Register()
+
+    def body(shard: Shard) -> None:
+        if shard.item in (2, 3):
+            raise ArithmeticError
+
+    def replica() -> Replica:
+        scheduler = Scheduler("memory://")
+        scheduler.add(body, "job", cron="10 * * * * ?", time_zone="UTC", shards=5, listeners=[register])
+        return cluster.start(scheduler)
+
+    first, second = replica(), replica()
+    first.registry.commit(Create(f"{first.registry.namespace}/job/sharding/1/disabled"))
+    cluster.advance(seconds=FIRE + 10)
+    by_each = [{shard.item for shard in each.runs} for each in (first, second)]
+    assert all(by_each)
+    assert set.union(*by_each) == {0, 2, 3, 4}
+    assert register.told["started"] == ((0, 2, 3, 4), (1,), ())
+    assert register.told["completed"] == ((0, 2, 3, 4), (1,), (2, 3))
+
+
+def test_after_is_told_which_of_the_shards_of_its_process_failed() -> None:
+    cluster, register = Cluster(), Register()
+    scheduler = Scheduler("memory://")
+
+    def body(shard: Shard) -> None:
+        if shard.item:
+            raise ArithmeticError
+
+    scheduler.add(body, "job", cron="10 * * * * ?", time_zone="UTC", shards=2, listeners=[register])
+    cluster.start(scheduler)
+    cluster.advance(seconds=FIRE + 5)
+    assert register.told["after"] == ((0, 1), (), (1,))
+
+
+def test_a_shard_whose_process_died_and_that_nobody_runs_again_is_told_of_as_failed() -> None:
+    cluster, register = Cluster(), Register()
+    settings: dict[str, Any] = {"cron": "10 * * * * ?", "time_zone": "UTC", "shards": 2, "failover": True}
+    replicas = []
+    for _ in range(2):
+        scheduler = Scheduler("memory://")
+        scheduler.add(lambda shard: None, "job", delivery="at_most_once", listeners=[register], **settings)
+        replicas.append(cluster.start(scheduler, lasting=5.0))
+    cluster.advance(seconds=FIRE + 2)
+    (died,) = (shard.item for shard in replicas[0].runs)
+    cluster.kill(replicas[0])
+    cluster.advance(seconds=30)
+    assert register.told["completed"] == ((0, 1), (), (died,))
+
+
+# Vital, and once in the cluster
+
+
+class Refusing(Listener):
+    """Fails before all shards of a fire."""
+
+    def __init__(self, pages: list[str], *, vital: bool) -> None:
+        self.pages, self.vital = pages, vital
+
+    def started(self, fire: Fire) -> None:
+        self.pages.append("started")
+        raise ArithmeticError("of the listener")
+
+    def completed(self, fire: Fire) -> None:
+        self.pages.append(f"completed, failed {fire.failed}")
+
+
+@pytest.mark.parametrize("vital", [True, False])
+def test_where_what_is_called_before_all_shards_fails_they_run_in_no_process_if_it_is_vital(
+    vital: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = Cluster()
+    pages: list[str] = []
+    replicas = [
+        cluster.start(service(pages, Refusing(pages, vital=vital), shards=2, failover=True)) for _ in range(2)
+    ]
+    cluster.advance(seconds=FIRE + 20)
+    runs = ["run 0", "run 1"]
+    assert sorted(pages) == (
+        ["completed, failed (0, 1)", "started"] if vital else ["completed, failed ()", *runs, "started"]
+    )
+    assert [last(cluster, item) for item in (0, 1)] == ["failed" if vital else "ok"] * 2
+    assert caplog.text.count("hook failed: Refusing.started failed") == 1
+    assert sum(len(replica.runs) for replica in replicas) == (0 if vital else 2)
+
+
+def test_each_listener_that_fails_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    a_fire_of(Broken(), Vital(), pages=[])
+    assert [name for name in ("Broken.before failed", "Vital.before failed") if name in caplog.text] == [
+        "Broken.before failed",
+        "Vital.before failed",
+    ]
+
+
+# Deadlines
+
+
+class Stuck(Listener):
+    """Does not come back from where it is called."""
+
+    deadline = 30.0
+
+    def __init__(self, *, vital: bool = False) -> None:
+        self.vital = vital
+
+    def started(self, fire: Fire) -> None: ...
+
+
+def hanging(replica: Replica) -> Later:
+    """Have nothing come back in a replica that is called there."""
+    later = Later()
+    later.run = replica.run  # type: ignore[method-assign]
+    replica.process._caller._workers = later
+    return later
+
+
+@pytest.mark.parametrize("vital", [True, False])
+def test_what_does_not_come_back_within_its_deadline_is_reported_once_and_holds_nobody(
+    vital: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = Cluster()
+    pages: list[str] = []
+    replicas = [cluster.start(service(pages, Stuck(vital=vital), shards=2, failover=True)) for _ in range(2)]
+    workers = [hanging(replica) for replica in replicas]
+    cluster.advance(seconds=FIRE + 20)
+    assert [last(cluster, item) for item in (0, 1)] == ["", ""]
+    cluster.advance(seconds=11)
+    assert [last(cluster, item) for item in (0, 1)] == ["failed" if vital else "ok"] * 2
+    assert sorted(pages) == ([] if vital else ["run 0", "run 1"])
+    said = "hook failed: Stuck.started has not come back within 30 s: it is left behind"
+    assert caplog.text.count(said) == 1
+    assert sorted(len(each.asked) for each in workers) == [0, 1]  # and nobody else calls it
+    assert sorted(each.left_behind for each in workers) == [[], ["job"]]
+    next(each for each in workers if each.asked).asked.pop()()  # it comes back after all
+    cluster.advance(seconds=5)
+    assert caplog.text.count("hook failed") == 1
+    assert [last(cluster, item) for item in (0, 1)] == ["failed" if vital else "ok"] * 2
+
+
+def test_one_that_has_not_come_back_is_not_called_for_the_next_fire_either(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = Cluster()
+    pages: list[str] = []
+    workers = hanging(cluster.start(service(pages, Stuck())))
+    cluster.advance(seconds=FIRE + 61)
+    assert (len(workers.asked), pages) == (1, ["run 0", "run 0"])
+    assert "Stuck.started has not come back from the call before, and is not called" in caplog.text
+    workers.asked.pop()()
+    cluster.advance(seconds=60)
+    assert len(workers.asked) == 1  # it has come back, and is called again
+
+
+def test_the_others_are_called_where_one_does_not_come_back() -> None:
+    cluster = Cluster()
+    pages: list[str] = []
+    early, late = Stuck(), Chronicle(pages)
+    early.order = -1
+    workers = hanging(cluster.start(service(pages, early, late)))
+    cluster.advance(seconds=FIRE + 31)
+    assert len(workers.asked) == 2
+    workers.asked.pop()()
+    cluster.advance(seconds=1)
+    assert pages[:2] == ["started 10", "run 0"]

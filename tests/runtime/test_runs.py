@@ -13,6 +13,8 @@ import pytest
 
 from shardwright import Scheduler, Shard
 from shardwright.errors import Cancelled
+from shardwright.registry import Create, Landed, Outcome, Put, Write
+from shardwright.registry.memory import Effects
 from shardwright.runtime import runs
 from shardwright.testing import Cluster, Replica
 
@@ -141,18 +143,43 @@ def test_a_member_that_is_told_to_leave_while_it_pauses_leaves_the_shard_to_anot
     assert [(shard.attempt, shard.source) for shard in second.runs or first.runs[1:]] == [(2, "failover")]
 
 
-def test_a_run_that_ends_as_it_is_cancelled_is_recorded_once() -> None:
+def records(cluster: Cluster) -> list[str]:
+    """All that is written to the cursor of the only shard from now on: how its run ended, blank while it goes
+    on."""
+    written: list[str] = []
+    commit = cluster.store.commit
+
+    def noted(session: str, writes: tuple[Write, ...]) -> tuple[Outcome, Effects]:
+        outcome, effects = commit(session, writes)
+        cursors = [write for write in writes if isinstance(write, Create | Put) and "/cursor/" in write.path]
+        if isinstance(outcome, Landed):
+            written.extend(json.loads(write.data).get("last", "") for write in cursors)
+        return outcome, effects
+
+    cluster.store.commit = noted  # type: ignore[method-assign]
+    return written
+
+
+@pytest.mark.parametrize(
+    ("moments", "outcome"),
+    [([4.9, 4.9], "cut short"), ([4.9, 5.0, 5.1], "cut short"), ([5.0, 5.0], None), ([5.1], "ok")],
+)
+def test_a_run_that_ends_as_it_is_cancelled_is_recorded_once(
+    moments: list[float], outcome: str | None
+) -> None:
     cluster = Cluster()
     replica = cluster.start(service(lambda shard: None), lasting=5.0)
-    cluster.advance(seconds=FIRE + 4.9)
+    written = records(cluster)
+    cluster.advance(seconds=FIRE)
     (running,) = replica.process._running.values()
-    running.cancel()
-    running.cancel()
-    cluster.advance(seconds=0.1)
-    running.cancel()
-    cluster.advance(seconds=5)
+    for moment in moments:
+        cluster.clock.at(cluster.clock.boot() + moment, running.cancel)
+    cluster.advance(seconds=15)
     assert len(replica.runs) == 1
-    assert last(cluster) == "cut short"
+    claimed, *ended = written
+    assert (claimed, len(ended)) == ("", 1)
+    assert ended[0] in ([outcome] if outcome else ["ok", "cut short"])
+    assert last(cluster) == ended[0]
 
 
 def test_a_coroutine_is_a_job_like_any_other() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from concurrent.futures import Future
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -65,6 +66,52 @@ def test_what_ran_was_disabled_or_is_not_to_run_is_not_missed(caplog: pytest.Log
     cluster.kill(disabled)
     cluster.advance(hours=1)
     assert told(caplog) == []
+
+
+FEW = {"group": "few", "concurrency": 1}
+
+
+def crowded(cluster: Cluster, name: str, cron: str, *, begun: float = 5.0) -> None:
+    """A job whose members are well, and which has no place to run in from nine minutes past on: another job
+    keeps the only one. It begins so many minutes past."""
+    cluster.start(service("hog", "0 9 0 * * ?", **FEW), lasting=48 * 3600.0)
+    cluster.advance(minutes=begun)
+    cluster.start(service(name, cron, **FEW))
+    cluster.advance(minutes=9.5 - begun)
+
+
+def test_a_fire_that_is_missed_although_members_are_alive_is_told_as_such(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = Cluster()
+    crowded(cluster, "nightly", "0 10 0 * * ?")
+    cluster.advance(minutes=5.4)
+    assert told(caplog) == []
+    cluster.advance(minutes=60)
+    (said,) = told(caplog)
+    assert said.startswith("nightly: missed: shard 0: due 2030-01-01 00:10:00, not started by 00:15:")
+    assert "alive" not in said
+
+
+def test_a_missed_fire_of_a_job_that_fires_seldom_is_told_also_where_it_was_heard_of_only_just_before(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its next fire is tomorrow's: it is not left for the next look."""
+    cluster = Cluster()
+    crowded(cluster, "nightly", "0 10 0 * * ?", begun=9.25)
+    cluster.advance(minutes=60)
+    assert [said.partition(":")[0] for said in told(caplog)] == ["nightly"]
+
+
+def test_that_a_job_which_fires_often_misses_its_fires_is_told_every_ten_minutes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = Cluster()
+    crowded(cluster, "often", MINUTES)
+    cluster.advance(minutes=30)
+    minutes = [int(said.partition("not started by 00:")[2][:2]) for said in told(caplog)]
+    assert 10 <= minutes[0] <= 25
+    assert [after - before for before, after in pairwise(minutes)] in ([10], [10, 10])
 
 
 def test_what_a_process_is_told_anyway_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,10 @@ class Books:
             known = self._known[made, item].setdefault(entry.number, entry)
             if known != entry:
                 self._world.object(f"shard {item} was told of twice: {known} and {entry}")
+            if isinstance(entry, Ran) and entry.outcome not in ("", account.LOST):
+                came_to = self._world.ends.get((item, entry.attempt), entry.outcome)
+                if came_to != entry.outcome:
+                    self._world.object(f"shard {item} came out as {came_to}, and is in the books as {entry}")
 
     def check(self, story: str) -> None:
         """Whoever looks next has what the dead left in the cursors. Then nothing is missing."""

@@ -14,8 +14,9 @@ from shardwright.jobs import JobConfig
 from shardwright.registry import Delete, Put
 from shardwright.registry.memory import MemoryRegistry
 from shardwright.runtime.member import Member
+from shardwright.runtime.runs import Running
 
-from . import nemeses
+from . import hands, nemeses
 from .java import JavaMember
 from .promises import OWN
 from .world import NONSENSE, ROOT, Process, World
@@ -57,9 +58,11 @@ def run(
     hooks: bool | None = None,
     group: bool | None = None,
     catch_up: str | None = None,
+    running: type[Running] = Running,
+    troubled: bool | None = None,
 ) -> Report:
     """Trouble, quiet, and the promises held up; raises AssertionError with the story if one was broken."""
-    world = a_world(seed, decide, registry, member, hooks, group, catch_up)
+    world = a_world(seed, decide, registry, member, hooks, group, catch_up, running, troubled)
     faults = play(world, seed, java=java)
     return Report(seed, world.looks, faults, world.clock.boot() / 3600, world.seen)
 
@@ -98,20 +101,28 @@ def a_world(
     called: bool | None = None,
     group: bool | None = None,
     catch_up: str | None = None,
+    running: type[Running] = Running,
+    troubled: bool | None = None,
 ) -> World:
     chance = random.Random(f"config {seed}")
     hooks = Hooks(
         started=chance.random() < 0.5, completed=True, started_timeout=20.0, again=chance.random() < 0.7
     )
-    config = a_config(chance, group)
+    config, ill = a_config(chance, group), random.Random(f"trouble {seed}")
+    fails = _either(troubled, ill.random() < hands.TROUBLED)
+    if fails:
+        config = hands.troubled(config, ill)
     world = World(
         seed,
         config.replace(catch_up=catch_up) if catch_up else config,
         decide=decide,
         registry=registry,
         member=member,
+        running=running,
         hooks=hooks if _either(called, chance.random() < 0.2) else None,
     )
+    world.trouble = ill if fails and config.retries else None
+    world.vetoes = ill if ill.random() < 0.5 else None
     world.rare = nemeses.RARE if chance.random() < 0.5 else ()
     if chance.random() < 0.1:
         world.rare = (*world.rare, nemeses.step_clock)

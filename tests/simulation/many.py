@@ -29,7 +29,8 @@ SOMETIMES = (
     *("suspended", "lost", "connected", "same session again", "another session", "another leader"),
     *("refused", "claim found again", "cancelled", "put back", "stale effect refused", "left in order"),
     *("superseded", "run beside another", "all places taken", "rerun", "run once more", "summed up"),
-    *("started hook", "completed hook", "hook called again"),
+    *("started hook", "completed hook", "hook called again", "vetoed"),
+    *("failed", "timed out", "tried again"),
 )
 
 

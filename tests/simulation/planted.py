@@ -25,9 +25,12 @@ from shardwright.coordination import (
 )
 from shardwright.coordination.step import Create, Delete, Forbid, Look, Put, Require, Start, Step, Write
 from shardwright.coordination.view import View
+from shardwright.outcomes import FAILED
 from shardwright.registry.memory import MemoryRegistry
 from shardwright.registry.tree import Mirror
 from shardwright.runtime.member import Member
+from shardwright.runtime.runs import Running
+from shardwright.runtime.tries import End
 
 from . import chaos
 
@@ -51,6 +54,9 @@ class Bug:
     """Whether it takes a group."""
     catch_up: str | None = None
     """How missed fires are to be caught up with, if it takes that."""
+    running: type[Running] = Running
+    troubled: bool | None = None
+    """Whether it takes tries that fail or take too long."""
 
     def run(self, seed: int) -> chaos.Report:
         with answering(self.instead):
@@ -63,6 +69,8 @@ class Bug:
                 hooks=self.hooks,
                 group=self.group,
                 catch_up=self.catch_up,
+                running=self.running,
+                troubled=self.troubled,
             )
 
 
@@ -220,6 +228,29 @@ class WatchesOnly(MemoryRegistry):
             super()._follow(mirror)
 
 
+class TriesOnWhenToldToStop(Running):
+    """Does not remember, when it is about to try again, that it was told to stop."""
+
+    def cancel(self) -> None:
+        self._tell_to_stop()
+
+
+class TooSlowIsStopped(Running):
+    """Takes a try that was too slow for one that somebody stopped."""
+
+    def _stop_slow_try(self, seconds: float) -> None:
+        self._tell_to_stop()
+
+
+class TriesOnce(Running):
+    """Tells the end of a try for that of the run, and goes on all the same."""
+
+    def _came_out(self, end: End) -> None:
+        super()._came_out(end)
+        if end.outcome == FAILED and not self._over:
+            self._told(end, self.shard)
+
+
 # Questions forgotten
 
 
@@ -313,5 +344,11 @@ BUGS: dict[str, Bug] = {
     "the history is taken to have what it was only told": Bug(member=KeptAtOnce),
     "the history is taken to have what it dropped": Bug(member=TrustsWhatCameLater),
     "what a cursor has no room for is forgotten": Bug(instead=((account, "_summed_up", lambda *_: ()),)),
+    "a run that was told to stop between its tries is tried again": Bug(
+        running=TriesOnWhenToldToStop, troubled=True
+    ),
+    "a try that took too long counts as stopped": Bug(running=TooSlowIsStopped, troubled=True),
+    "the end of a try is told as the end of the run": Bug(running=TriesOnce, troubled=True),
+    "a vetoed fire begins": Bug(instead=((barrier, "is_vetoed", _never),), hooks=True),
     "a fire starts under a Java leader's flag": Bug(instead=((sharding, "settled", _always),), java=True),
 }

@@ -145,10 +145,12 @@ class Watch:
             elif run is not None and self.world.session_of(run.by) not in (None, session):
                 self.world.object(f"shard {item} was put up, which {run.by} has claimed")
 
-    def _call_told(self, path: str, fire: str, by: str, state: str, round_: int = 0) -> None:
+    def _call_told(self, path: str, fire: str, by: str, state: str, *more: object) -> None:
         kind = path.split("/")[-3]
-        if state == "done":
+        if state in ("done", "vetoed"):
             self.world.called.add((kind, fire))
+        if state == "vetoed" and path == STARTED:
+            self.world.vetoed.add(fire)
         if state != "calling" and path == STARTED:
             self.released = max(self.released, fire)
 

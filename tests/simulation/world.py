@@ -18,12 +18,14 @@ from shardwright.coordination import settings
 from shardwright.coordination.step import Claim, Look, Step
 from shardwright.coordination.view import Hooks, View
 from shardwright.jobs import JobConfig
-from shardwright.outcomes import CUT_SHORT, SUPERSEDED
+from shardwright.outcomes import CUT_SHORT, FAILED, OK, SUPERSEDED, TIMED_OUT
 from shardwright.registry import Create, Delete, Put, State
 from shardwright.registry.memory import MemoryRegistry
 from shardwright.runtime.member import Member
+from shardwright.runtime.runs import Running
 
 from .books import Books, Teller
+from .hands import Hands
 from .java import JavaMember
 from .promises import Observed, Watch
 
@@ -52,6 +54,7 @@ class Process:
     dead: bool = False
     slow: bool = False
     session: str = ""
+    hands: Hands | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class World:
         hooks: Hooks | None = None,
         registry: type[MemoryRegistry] = MemoryRegistry,
         member: type[Member] = Member,
+        running: type[Running] = Running,
     ) -> None:
         self.random = random.Random(seed)
         self.clock = HandClock(START)
@@ -93,6 +97,14 @@ class World:
         self.calls: list[tuple[float, str, str, str]] = []
         """Which hook was called when, by whom and for which fire."""
         self.finished: set[tuple[int, str, int]] = set()
+        self.ends: dict[tuple[int, str], str] = {}
+        """How each run came out that came to its end, by shard and attempt."""
+        self.trouble: random.Random | None = None
+        """The chance by which tries fail, where any do."""
+        self.vetoes: random.Random | None = None
+        """The chance by which what is called before all shards fails, where it does."""
+        self.vetoed: set[str] = set()
+        """The fires whose shards were not to begin."""
         wishes = random.Random(f"wishes {seed}")
         self.wishes = wishes if wishes.random() < 0.3 else None
         """The chance by which somebody asks for fires of the past, where anybody does."""
@@ -115,7 +127,7 @@ class World:
         self.rare: tuple[Callable[[World, Process], None], ...] = ()
         """What happens to processes now and then."""
         self.violation: str | None = None
-        self._registry, self._member = registry, member
+        self._registry, self._member, self._running = registry, member, running
         self._names = 0
         self._ids = 0
         self._ours: set[str] = set()
@@ -149,13 +161,14 @@ class World:
             work=lambda claim, token: self._begin(process, claim, token),
             cancel=lambda item, attempt: self._cancel(process, item, attempt),
             supersede=lambda item, attempt: self._cancel(process, item, attempt, SUPERSEDED),
-            call=lambda round_, fire: self._call(process, round_, fire),
+            call=lambda hook: self._call(process, hook.round, hook.fire),
             hooks=self.hooks,
             witness=Teller(lambda *told: self.books.tell(process, *told)),
             decide=self.decide,
             chance=random.Random(self.random.random()),
         )
         process = self.processes[name] = Process(name, registry, member, session=registry._link.session)
+        process.hands = Hands(self, process, self._running)
         registry.listener = lambda state, session: self._told(process, state)
         self.note(f"{name} joins")
         self.changed()
@@ -318,8 +331,19 @@ class World:
             self.object(f"begun before all were claimed and the hook was called: {claim}")
         self._latest[claim.item] = Started(self.clock.boot(), process.name, claim, token)
         self.started.append(self._latest[claim.item])
+        if claim.fire in self.vetoed and claim.tries < RERUN:
+            self.object(f"begun although what was called before it forbids it: {claim}")
         process.running[claim.item, claim.attempt] = token
-        self.clock.at(self.clock.boot() + self._length(), lambda: self._end(process, claim, token))
+        assert process.hands is not None
+        process.hands.begin(claim, token)
+
+    def may_try_again(self, process: Process, claim: Claim) -> None:
+        """A try follows another: nobody may have begun the shard since."""
+        if not self._is_alive(process):
+            self.object(f"{process.name} tries again although it may be given up: {claim}")
+        token = process.running.pop((claim.item, claim.attempt))
+        self._runs_nowhere_else(claim.item)
+        process.running[claim.item, claim.attempt] = token
 
     def _runs_nowhere_else(self, item: int) -> None:
         if self.settings.overlap == "allow":
@@ -349,31 +373,32 @@ class World:
         lease = process.registry._session
         return lease is not None and lease.lease_left() > 0 and self.store.is_alive(lease.id)
 
-    def _length(self) -> float:
+    def length(self) -> float:
         """How long a run takes: by chance, or one after the other where there are only a few lengths."""
         if len(self.lengths) > 2:
             return self.random.choice(self.lengths)
         return self.lengths[min(len(self.started), len(self.lengths)) - 1]
 
-    def _end(self, process: Process, claim: Claim, token: int) -> None:
-        if process.dead or (claim.item, claim.attempt) not in process.running:
-            return
-        if process.paused:
-            self.clock.at(self.clock.boot() + 1.0, lambda: self._end(process, claim, token))
-            return
+    def ended(self, process: Process, claim: Claim, token: int, outcome: str) -> None:
+        """A run has come to its end, and its process is told."""
         process.running.pop((claim.item, claim.attempt), None)
-        if token >= self._accepted.get(claim.item, 0):
-            self._accepted[claim.item] = token
-        else:
-            self.seen["stale effect refused"] += 1
-        self.finished.add((claim.item, claim.fire, claim.tries))
-        process.member.finished(claim.item, claim.attempt, "ok")
+        self.ends[claim.item, claim.attempt] = outcome
+        if outcome in (FAILED, TIMED_OUT):
+            self.note(f"{process.name} has run {claim.item}: {outcome}")
+            self.seen[outcome] += 1
+        if outcome == OK:
+            if token >= self._accepted.get(claim.item, 0):
+                self._accepted[claim.item] = token
+            else:
+                self.seen["stale effect refused"] += 1
+            self.finished.add((claim.item, claim.fire, claim.tries))
+        process.member.finished(claim.item, claim.attempt, outcome)
 
     def _cancel(self, process: Process, item: int, attempt: str, outcome: str = CUT_SHORT) -> None:
-        if process.running.pop((item, attempt), None) is not None:
+        if (item, attempt) in process.running and process.hands is not None:
             self.note(f"{process.name} cancels {item}: {outcome}")
             self.seen["cancelled" if outcome == CUT_SHORT else outcome] += 1
-            process.member.finished(item, attempt, outcome)
+            process.hands.cancel(item, attempt, outcome)
 
     def _java_begins(self, member: JavaMember, item: int, fire: str) -> None:
         self.note(f"{member.me} runs {item} for {fire}")
@@ -431,7 +456,14 @@ class World:
         if process.paused:
             self.clock.at(self.clock.boot() + 1.0, lambda: self._call_ends(process, round_, fire))
             return
-        process.member.called(round_, fire, "done")
+        if round_.startswith("started") and self._fails():
+            self.seen["vetoed"] += 1
+            process.member.called(round_, fire, "vetoed")
+        else:
+            process.member.called(round_, fire, "done")
+
+    def _fails(self) -> bool:
+        return self.vetoes is not None and not self.quiet and self.vetoes.random() < 0.3
 
     def _may_begin(self, claim: Claim) -> bool:
         if claim.fire.startswith("#") or self.javas:

@@ -6,12 +6,16 @@ import hashlib
 import json
 import re
 import socket
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
 from shardwright import Scheduler, Shard
+from shardwright.alerts import Counts
 from shardwright.registry import Create, Landed
+from shardwright.runtime import sentry
 from tests.alerts.post_office import PostOffice
 from tests.alerts.web import Posted, Web
 from tests.faults.processes import Child
@@ -134,8 +138,9 @@ def test_by_feishu_signed_as_its_robot_reckons(story: Story) -> None:
 
 def test_by_a_webhook_of_ones_own_with_its_token(story: Story) -> None:
     with Web() as web:
-        fail(story, "WEBHOOK", webhook_url=f"{web.url}/in", webhook_token="abc")
+        scheduler = fail(story, "WEBHOOK", webhook_url=f"{web.url}/in", webhook_token="abc")
         posted = only(web)
+    assert scheduler.alerts == Counts(sent=1)
     assert (posted.target, posted.headers["Authorization"]) == ("/in", "Bearer abc")
     body = posted.json()
     assert {key: body[key] for key in ("kind", "job", "item", "fire", "times", "subject")} == {
@@ -188,8 +193,9 @@ def test_a_webhook_that_nobody_listens_to_does_not_disturb_the_job(story: Story)
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     with listening() as heard:
-        fail(story, "WEBHOOK", webhook_url=f"http://127.0.0.1:{port}/x")
+        scheduler = fail(story, "WEBHOOK", webhook_url=f"http://127.0.0.1:{port}/x")
         heard.until(says("ERROR job: an alert was not delivered by WEBHOOK: the server in webhook.url"))
+    assert scheduler.alerts == Counts(failed=1)
 
 
 def test_a_webhook_that_never_answers_does_not_keep_the_next_fires_waiting(story: Story) -> None:
@@ -272,6 +278,29 @@ def test_one_that_was_given_up_in_mid_run_tells_so_when_it_comes_to(story: Story
         victim.cont()
         told = web.posted.until(lambda all_: len(all_) == 2)[-1].json()
     assert (told["kind"], told["job"]) == ("lease lost", "job")
+
+
+def test_that_a_fire_was_missed_is_told_by_another_than_those_who_missed_it(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another job keeps the only place of its group."""
+    monkeypatch.setattr(sentry, "ROUND", 0.5)
+    monkeypatch.setattr(sentry, "LISTED", 0.5)
+    hog, place = Held(), f"{story.operator.namespace}{sentry.NODE}"
+    few: dict[str, Any] = {"group": "few", "concurrency": 1}
+    with Web() as web, Scheduler(story.url, address=A, grace=2.0, missed_after=1.0) as watching:
+        story.until(lambda: story.operator.wait(story.operator.read([place], fresh=True))[place] is not None)
+        with Scheduler(story.url, address=B, grace=2.0, missed_after=3600.0) as scheduler:
+            scheduler.add(hog, "hog", **few)
+            scheduler.trigger("hog")
+            hog.until(lambda: hog.inside)
+            soon = datetime.now(UTC) + timedelta(seconds=3)
+            few |= {"cron": f"{soon.second} {soon.minute} {soon.hour} * * ?", "time_zone": "UTC"}
+            few |= {"error_handler": "WEBHOOK", "props": {"webhook.url": web.url}}
+            scheduler.add(lambda: None, "starved", **few)
+            (posted,) = web.posted.until(lambda all_: len(all_) == 1)
+    assert (posted.json()["kind"], posted.json()["job"]) == ("missed", "starved")
+    assert (watching.alerts, scheduler.alerts) == (Counts(sent=1), Counts())
 
 
 def stop_clear_of_writes(story: Story, victim: Child) -> None:

@@ -53,7 +53,7 @@ class OneThread:
                 JobConfig(name="job", cron=ONCE_A_YEAR, shards=2, failover=True),
                 identity=lambda: identity.new_name(address),
                 work=lambda claim, token: self._do(lambda: self._run(claim)),
-                call=lambda round_, fire: self._do(lambda: self._call(round_, fire)),
+                call=lambda hook: self._do(lambda: self._call(hook.round, hook.fire)),
                 hooks=Hooks(completed=True),
                 slots=lambda: 0 if self._busy else 1,
                 wake=wake,

@@ -9,7 +9,7 @@ logged and counted, and reaches no run.
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..clock import Clock, SystemClock
@@ -60,6 +60,9 @@ class Desk:
         patience: float = PATIENCE,
     ) -> None:
         self._clock = clock or SystemClock()
+        self.told: Callable[[str, str, bool], None] = lambda job, kind, delivered: None
+        """Told of each message: of which job, by which type of handler, and whether it was delivered. In the
+        desk's own thread."""
         self._digest = Digest(window=window, burst=burst, limit=limit)
         self._counts = Counts()
         self._handlers: dict[str, tuple[str, Mapping[str, str], Handler]] = {}
@@ -191,8 +194,10 @@ class Desk:
                 "%s: an alert was not delivered by %s: %s; it was: %s", config.name, kind, why, shown.text()
             )
             self._count(failed=1)
+            self.told(config.name, kind, False)
         else:
             self._count(sent=1)
+            self.told(config.name, kind, True)
 
     def _handler(self, config: JobConfig, kind: str, settings: Settings) -> Handler:
         made = self._handlers.get(config.name)

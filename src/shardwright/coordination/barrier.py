@@ -20,21 +20,22 @@ the first shard when the call has ended.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
-from . import execution, failover, instance, latch, milestone, server, sharding
+from . import claim, execution, failover, instance, latch, milestone, server, sharding
 from .milestone import ASKED, COMPLETED, SCHEDULED, STARTED, Place, order, round_of, wanted
 from .step import (
     Called,
     CallHook,
     Create,
     Delete,
-    Effect,
     Go,
     Look,
     Put,
     Require,
     Say,
     Step,
+    Veto,
     Write,
     do,
 )
@@ -50,6 +51,9 @@ MOST_LEFT_OUT = 1000
 #: What a call says of itself.
 CALLING, DONE, FAILED, LATE, UNKNOWN = "calling", "done", "failed", "timed out", "unknown"
 
+#: The same: it has failed, and the shards are not to begin.
+VETOED = "vetoed"
+
 
 @dataclass(frozen=True, slots=True)
 class Last:
@@ -60,9 +64,28 @@ class Last:
     state: str
     round: int = 0
     """The number of the commit that made the node that Java members wait at; 0 where they do not."""
+    disabled: tuple[int, ...] = ()
+    failed: tuple[int, ...] = ()
+    """What it is told of the shards, for whoever has to call again."""
+    before: str = ""
+    """The last fire before it whose shards are not to begin, for who still holds one."""
 
     def text(self) -> str:
-        return json.dumps([self.fire, self.by, self.state, *([self.round] if self.round else [])])
+        told = [self.round, list(self.disabled), list(self.failed), self.before]
+        while told and not told[-1]:
+            told.pop()
+        return json.dumps([self.fire, self.by, self.state, *told])
+
+    def hook(self, place: Place) -> CallHook:
+        return CallHook("/".join(place), self.fire, self.disabled, self.failed)
+
+    def over(self, state: str) -> "Last":
+        return replace(self, state=state, disabled=(), failed=())
+
+    @property
+    def vetoed(self) -> str:
+        """The last fire whose shards are not to begin; blank where there is none."""
+        return self.fire if self.state == VETOED else self.before
 
 
 def called_node(place: Place) -> str:
@@ -76,7 +99,12 @@ def last_call(view: View, place: Place) -> Last | None:
         if fire is None:
             return None
         milestone.check(str(fire))
-        return Last(str(fire), str(by), str(state), int(more[0]) if more else 0)
+        told: list[Any] = [*more, *[0, (), (), ""][len(more) :]]
+        round_, disabled, failed, before = told
+        if before:
+            milestone.check(str(before))
+        items = tuple(map(int, disabled)), tuple(map(int, failed))
+        return Last(str(fire), str(by), str(state), int(round_), *items, str(before))
     except (ValueError, TypeError, RecursionError):
         return None
 
@@ -145,6 +173,27 @@ def reached(view: View, place: Place, last: Last | None) -> str | None:
     return known[0] if place[1] == SCHEDULED else known[-1]
 
 
+def claimed(view: View, place: Place, fire: str, last: Last | None) -> Last:
+    """Our call for a fire that all have come to, with what is known of the shards: a Java member does not say
+    how one ended that it ran."""
+    marks = milestone.marks_of(view, place)
+    off = (item for item in left_out(view, place[0]) if item not in marks or _is_before(marks[item], fire))
+    ill = (item for item, mark in marks.items() if any(_is_of(last, fire, each) for each in mark.failed))
+    before = last.vetoed if last is not None else ""
+    return Last(fire, view.me, CALLING, 0, tuple(sorted(off)), tuple(sorted(ill)), before)
+
+
+def _is_before(mark: milestone.Mark, fire: str) -> bool:
+    return order(mark.fire) < order(fire)
+
+
+def _is_of(last: Last | None, fire: str, each: str) -> bool:
+    """Whether a shard's fire is the one that is called for: a request has another number at each instance."""
+    if round_of(fire) == SCHEDULED:
+        return each == fire
+    return order(each) <= order(fire) and (last is None or order(each) > order(last.fire))
+
+
 def _closed_by_java(view: View, place: Place, item: int) -> bool:
     """Whether a Java member has called for the fire that this shard came to: it took the report away."""
     mark = milestone.marks_of(view, place)[item]
@@ -190,7 +239,7 @@ def tell(view: View) -> Iterator[Step]:
         if call.outcome is None:
             continue
         if last is not None and (last.fire, last.by) == (call.fire, view.me):
-            ended = replace(last, state=call.outcome).text()
+            ended = last.over(call.outcome).text()
             node = called_node(place)
             yield do(Put(node, ended, view.tree.version(node)), then=Called(name))
         else:
@@ -208,7 +257,7 @@ def look_at(view: View, kind: str) -> Iterator[Step | Look]:
             continue
         elif (fire := reached(view, place, last)) is not None:
             ready = True
-            yield from call(view, place, Last(fire, view.me, CALLING), CallHook("/".join(place), fire))
+            yield from call(view, place, claimed(view, place, fire, last))
         else:
             yield from give_up(view, place, last)
     if not ready:
@@ -222,23 +271,24 @@ def unfinished(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
         if name not in view.local.calls:
             # Ours, and the answer was lost: call now.
             guard = (Require(instance.alive_node(view.me)), Require(node, view.tree.version(node)))
-            yield do(*guard, then=CallHook(name, last.fire))
+            yield do(*guard, then=last.hook(place))
     elif not instance.dead(view, last.by):
         yield from instance.when_dead(view, last.by)
     elif caller(view) and view.local.hooks.again:
-        yield do(*written(view, place, replace(last, by=view.me)), then=CallHook(name, last.fire))
+        yield do(*written(view, place, replace(last, by=view.me)), then=last.hook(place))
     elif caller(view):
         said = Say(f"what is called once all shards have {kind} was cut short for {last.fire} and is let be")
-        yield do(*written(view, place, replace(last, state=UNKNOWN)), then=said)
+        state = VETOED if kind == STARTED and view.local.hooks.vital else UNKNOWN
+        yield do(*written(view, place, last.over(state)), then=said)
 
 
-def call(view: View, place: Place, last: Last, then: Effect) -> Iterator[Step | Look]:
+def call(view: View, place: Place, last: Last) -> Iterator[Step | Look]:
     """Claim a call. While Java members are there, whose listeners would call too, by their latch. A shard
     that is not waited for because it is disabled may have been enabled since, and run."""
     still = [
         Require(execution.disabled_node(item)) for item in sorted(left_out(view, place[0]))[:MOST_LEFT_OUT]
     ]
-    writes = [*still, *record(view, place, last)]
+    writes, then = [*still, *record(view, place, last)], last.hook(place)
     if not instance.java_members(view):
         yield do(*writes, then=then)
         return
@@ -307,15 +357,19 @@ def give_up(view: View, place: Place, last: Last | None) -> Iterator[Step | Look
         yield Look(view.boot + left, f"have all shards {place[0]}?")
         return
     said = Say(f"not all shards have {place[0]} for {first.fire} within {patience:g} s: it is not waited for")
-    yield do(*record(view, place, Last(first.fire, view.me, LATE)), then=said)
+    before = last.vetoed if last is not None else ""
+    yield do(*record(view, place, Last(first.fire, view.me, LATE, before=before)), then=said)
 
 
 def release(view: View) -> Iterator[Step]:
     """Let begin what was held until all were claimed and the hook was called."""
     held = [item for item, run in view.local.runs.items() if run.held and run.outcome is None]
     ready = tuple(item for item in held if may_begin(view, item))
-    if ready:
-        yield do(then=Go(ready))
+    vetoed = tuple(item for item in ready if is_vetoed(view, item))
+    if vetoed:
+        yield do(then=Veto(vetoed))
+    if begin := tuple(item for item in ready if item not in vetoed):
+        yield do(then=Go(begin))
 
 
 def may_begin(view: View, item: int) -> bool:
@@ -327,3 +381,15 @@ def may_begin(view: View, item: int) -> bool:
     mark = milestone.marks_of(view, (STARTED, round_of(fire))).get(item)
     told = mark is not None and mark.fire == fire and mark.java
     return told and milestone.guarantee_node(STARTED, item) not in view.tree
+
+
+def is_vetoed(view: View, item: int) -> bool:
+    """Whether the call that a held run has waited for forbids it to begin. Nothing was called for one that
+    somebody wants of a fire of the past."""
+    fire = view.local.runs[item].fire
+    last = last_call(view, (STARTED, round_of(fire)))
+    if last is None or not last.vetoed or claim.cursor(view, item).past:
+        return False
+    if round_of(fire) == SCHEDULED:
+        return fire == last.vetoed
+    return order(fire) <= order(last.vetoed)  # a request has another number at each instance

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain
 
-from ..outcomes import CUT_SHORT
+from ..outcomes import CUT_SHORT, OK
 from . import account, execution, group, instance, milestone, timekeeping
 from .step import Claim, Create, Forbid, Look, Put, Require, Reread, Saved, Start, Step, Write, do, portions
 from .view import Source, View, once
@@ -345,7 +345,7 @@ def end(
     yield from _give_place_back(view, item)
     yield from execution.end(view, [item])
     if not _is_past(now, fire):
-        yield from milestone.marks(view, milestone.COMPLETED, item, fire)
+        yield from milestone.marks(view, milestone.COMPLETED, item, fire, failed=outcome != OK)
 
 
 def _is_past(now: Cursor, fire: str) -> bool:
@@ -381,3 +381,11 @@ def give_up(view: View, item: int, why: str) -> Iterator[Write]:
     run = [_ran(view, now, account.LOST, why)] if now.run is not None else []
     yield put(view, item, replace(now, run=None, last=why), *run)
     yield from _give_place_back(view, item)
+
+
+def lose(view: View, item: int, why: str) -> Iterator[Write]:
+    """The same, and its fire is over by that: nobody runs it again."""
+    now = cursor(view, item)
+    yield from give_up(view, item, why)
+    if now.run is not None and not _is_past(now, now.run.fire):
+        yield from milestone.marks(view, milestone.COMPLETED, item, now.run.fire, failed=True)

@@ -249,7 +249,7 @@ def lost(view: View, item: int) -> Iterator[Write]:
     if taking_node(item) in view.tree and instance.dead(view, view.tree.get(taking_node(item)) or ""):
         yield Delete(taking_node(item))
     if claim.cursor(view, item).run is not None:
-        yield from claim.give_up(view, item, DIED)
+        yield from claim.lose(view, item, DIED)
     else:
         yield claim.unmoved(view, item)
 

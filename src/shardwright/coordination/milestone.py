@@ -23,6 +23,12 @@ SCHEDULED, ASKED = "scheduled", "asked"
 
 _DIGITS = 25
 
+#: Before a fire that failed, in what a mark says.
+FAILED = "!"
+
+#: So many fires that failed are known of a shard: as far as it may be ahead of the others.
+MOST_FAILED = 10
+
 #: A kind and a round.
 Place = tuple[str, str]
 
@@ -35,9 +41,12 @@ class Mark:
     at: datetime
     java: bool = False
     """Whether Java members were told, too."""
+    failed: tuple[str, ...] = ()
+    """The last fires that failed there: others may be behind, and nothing was called for them yet."""
 
     def text(self) -> str:
-        return f"{self.fire} {self.at.isoformat()}{' java' if self.java else ''}"
+        more = [*(["java"] if self.java else []), *(f"{FAILED}{fire}" for fire in self.failed)]
+        return " ".join([self.fire, self.at.isoformat(), *more])
 
 
 def mark_node(place: Place, item: int) -> str:
@@ -67,9 +76,12 @@ def check(fire: str) -> None:
 
 def read(text: str) -> Mark:
     fire, at, *more = text.split(" ")
-    check(fire)
+    failed = tuple(word.removeprefix(FAILED) for word in more if word.startswith(FAILED))
+    for each in (fire, *failed):
+        check(each)
     moment = datetime.fromisoformat(at)
-    return Mark(fire, moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC), more == ["java"])
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return Mark(fire, moment, more[:1] == ["java"], failed)
 
 
 def wanted(view: View, kind: str) -> bool:
@@ -97,12 +109,15 @@ def _marks_of(view: View, place: Place) -> Mapping[int, Mark]:
     return found
 
 
-def marks(view: View, kind: str, item: int, fire: str) -> Iterator[Write]:
-    """The shard has come to this fire."""
+def marks(view: View, kind: str, item: int, fire: str, *, failed: bool = False) -> Iterator[Write]:
+    """The shard has come to this fire; where that is its end, maybe by a failure."""
     if not wanted(view, kind):
         return
     java = bool(instance.java_members(view))
-    node, text = mark_node((kind, round_of(fire)), item), Mark(fire, view.now, java).text()
+    place = (kind, round_of(fire))
+    before = marks_of(view, place).get(item)
+    ill = (*(before.failed if before is not None else ()), *([fire] if failed else []))[-MOST_FAILED:]
+    node, text = mark_node(place, item), Mark(fire, view.now, java, ill).text()
     yield Put(node, text) if node in view.tree else Create(node, text)
     if java:
         told = guarantee_node(kind, item)

@@ -38,6 +38,7 @@ __all__ = [
     "Stop",
     "Supersede",
     "Sure",
+    "Veto",
     "Write",
     "do",
     "portions",
@@ -157,11 +158,22 @@ class Go(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class Veto(Effect):
+    """These shards were held, and are not to begin: what was called for all of them says so."""
+
+    items: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CallHook(Effect):
     """Call a hook for a fire, once for all its shards."""
 
     round: str
     fire: str
+    disabled: tuple[int, ...] = ()
+    """The shards that were left out of it."""
+    failed: tuple[int, ...] = ()
+    """Those that one of us has run for it without a good end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,8 @@ class Hooks:
     """For how many seconds the fire is waited for from the end of its first shard."""
     again: bool = True
     """Call once more where the caller died in the midst of it, or let it be."""
+    vital: bool = False
+    """No shard is to begin where what is called before did not come to its end."""
 
 
 @dataclass(frozen=True, slots=True)

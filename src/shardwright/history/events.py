@@ -13,6 +13,7 @@
     ├── Moved                     how many shards a resharding moved
     ├── LeaseMargin               how long our lease had left when a run was begun
     ├── Backlog                   how the history keeps up
+    ├── Alerted                   a message about a job was delivered by its error handler, or could not be
     └── RegistryLost, RegistryBack
 
 A fire is named by its scheduled time in ISO 8601, or by `#n` where somebody asked for it.
@@ -166,6 +167,14 @@ class Backlog(Event):
 
     waiting: int
     dropped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alerted(Event):
+    """A message about a job was sent by the handler of this type; it arrived, or could not be delivered."""
+
+    handler: str
+    delivered: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

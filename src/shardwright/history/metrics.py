@@ -53,6 +53,7 @@ class Metrics:
         self._up.set(1)
         self._waiting = gauge("history_waiting", "Entries that are not in the history yet.")
         self._dropped = gauge("history_dropped", "Entries that were dropped.")
+        self._alerts = counter("alerts", "Messages to people, by how it went.", "job", "handler", "outcome")
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -82,6 +83,8 @@ class Metrics:
             case events.Backlog(waiting=waiting, dropped=dropped):
                 self._waiting.set(waiting)
                 self._dropped.set(dropped)
+            case events.Alerted(job=job, handler=handler, delivered=delivered):
+                self._alerts.labels(job, handler, "delivered" if delivered else "failed").inc()
             case events.RegistryLost():
                 self._up.set(0)
             case events.RegistryBack(seconds=seconds):

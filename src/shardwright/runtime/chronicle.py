@@ -25,6 +25,7 @@ from ..coordination.account import Passed, Ran
 from ..errors import JobError
 from ..history import beside, capture, ledger
 from ..history.events import (
+    Alerted,
     Consumer,
     Ended,
     Event,
@@ -211,6 +212,9 @@ class Chronicle:
 
     def lease_margin(self, seconds: float) -> None:
         self.publish(LeaseMargin(at=self._clock.wall(), seconds=seconds))
+
+    def alerted(self, job: str, handler: str, delivered: bool) -> None:
+        self.publish(Alerted(at=self._clock.wall(), job=job, handler=handler, delivered=delivered))
 
     def retried(self, about: About, number: int, outcome: str, failure: str) -> None:
         """A try of a run came out badly, and the run goes on."""

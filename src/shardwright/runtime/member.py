@@ -32,10 +32,11 @@ from ..coordination.step import (
     Stop,
     Supersede,
     Sure,
+    Veto,
 )
 from ..coordination.view import Call, Cursors, Hooks, Local, Nodes, Run, View
 from ..jobs import JobConfig
-from ..outcomes import CUT_SHORT
+from ..outcomes import CUT_SHORT, FAILED
 from ..registry import Create, Node, Outcome, Put, Refused, Registry, Require, Tree, Unknown, Write
 from ..shard import check_checkpoint
 from .turns import Turns
@@ -93,7 +94,7 @@ class Nobody:
     def refused(self, item: int) -> None: ...
 
 
-RunEffect = Start | Supersede | Go | CallHook | Forget | Saved | Called | Sure | Reread
+RunEffect = Start | Supersede | Go | Veto | CallHook | Forget | Saved | Called | Sure | Reread
 T = TypeVar("T")
 
 
@@ -103,9 +104,10 @@ class Member(Turns):
     `work` is called to run a claimed shard under the number of its claim; it must return at once, and
     `finished` must be called when the run is over. `cancel` is called for a run that is no longer ours: we
     were ordered to stop, or its claim went with our session and the job does not want it to go on;
-    `supersede` for one that the next fire has come to, where the job wants that to end it. `call` is called
-    to call a hook for a fire, and `called` must be when that is over. `lost` is called with a shard, its fire
-    and a sentence when we have written of a run that it did not come to its end and is not run again.
+    `supersede` for one that the next fire has come to, where the job wants that to end it. `veto` is called
+    instead of `work` for a shard that is not to begin, because a hook forbids it. `call` is called to call a
+    hook for a fire, and `called` must be when that is over. `lost` is called with a shard, its fire and a
+    sentence when we have written of a run that it did not come to its end and is not run again.
 
     `witness` is told what happens besides.
 
@@ -123,7 +125,8 @@ class Member(Turns):
         work: Work,
         cancel: Callable[[int, str], None] = lambda item, attempt: None,
         supersede: Callable[[int, str], None] = lambda item, attempt: None,
-        call: Callable[[str, str], None] = lambda round, fire: None,
+        veto: Work | None = None,
+        call: Callable[[CallHook], None] = lambda hook: None,
         lost: Callable[[int, str, str], None] = lambda item, fire, why: None,
         hooks: Hooks | None = None,
         witness: Witness | None = None,
@@ -156,7 +159,7 @@ class Member(Turns):
         """Called when we have left, or were refused."""
         self._identity, self._work, self._cancel, self._decide = identity, work, cancel, decide
         self._call, self._kind, self._slots, self._supersede = call, kind, slots, supersede
-        self._lost = lost
+        self._lost, self._veto = lost, veto or self._fail
         self._schedule = config.timetable()
         self._cursors: dict[int, Node | None] = {}
         self._learned: dict[int, float] = {}
@@ -428,7 +431,7 @@ class Member(Turns):
             case Start(claims) if not self._holds():
                 # The answer came when we may be given up already. If we are not, the claim is found again.
                 self.local = replace(local, unsure=local.unsure.union(claim.item for claim in claims))
-            case Go() | CallHook() if not self._holds():
+            case Go() | Veto() | CallHook() if not self._holds():
                 pass
             case Start(claims):
                 self._start(claims, number)
@@ -437,11 +440,12 @@ class Member(Turns):
                 self._set_runs({**local.runs, **told})
                 for item in items:
                     self._supersede(item, told[item].attempt)
-            case Go(items):
+            case Go(items) | Veto(items):
                 begun = {item: replace(local.runs[item], held=False) for item in items}
                 self._set_runs({**local.runs, **begun})
+                begin = self._work if isinstance(effect, Go) else self._veto
                 for item in items:
-                    self._work(*self._held.pop(item))
+                    begin(*self._held.pop(item))
             case Forget(items):
                 over = frozenset(items)
                 self._set_runs({item: run for item, run in local.runs.items() if item not in over})
@@ -457,7 +461,7 @@ class Member(Turns):
                     self._cursors.pop(item, None)
             case CallHook(round_, fire):
                 self.local = replace(local, calls={**local.calls, round_: Call(fire)})
-                self._call(round_, fire)
+                self._call(effect)
             case Called(round_):
                 calls = {name: call for name, call in local.calls.items() if name != round_}
                 self.local = replace(local, calls=calls)
@@ -475,6 +479,9 @@ class Member(Turns):
                 self._held[claim.item] = (claim, number)
             else:
                 self._work(claim, number)
+
+    def _fail(self, claim: Claim, number: int) -> None:
+        self.finished(claim.item, claim.attempt, FAILED)
 
     def _adopt(self, text: str, config: JobConfig) -> None:
         if self.local.adopted is not None and config != self.settings:

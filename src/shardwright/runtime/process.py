@@ -11,24 +11,24 @@ from datetime import UTC, datetime
 from functools import partial
 
 from ..alerts import Alert, Desk, Kind, Settings
-from ..coordination.barrier import DONE
+from ..coordination.barrier import DONE, VETOED
 from ..coordination.barrier import FAILED as HOOK_FAILED
 from ..coordination.due import AHEAD
 from ..coordination.milestone import STARTED
-from ..coordination.step import Claim
+from ..coordination.step import CallHook, Claim
 from ..coordination.view import Source
-from ..errors import ShardwrightError
+from ..errors import Failed, ShardwrightError
 from ..executors import guards
 from ..history.events import RegistryBack, RegistryLost
 from ..jobs import JobConfig
-from ..outcomes import FAILED, TIMED_OUT
+from ..outcomes import FAILED, OK, TIMED_OUT
 from ..registry import Create, Delete, Outcome, Registry, State
 from ..shard import Shard
 from . import aside, identity, listeners
 from .chronicle import About, Chronicle, JobWitness
 from .hub import Hub
 from .job import Job, trusted
-from .listeners import Fire, Party
+from .listeners import Caller, Failing, Fire, Party
 from .member import Member
 from .runs import Running
 from .sentry import NODE as SENTRY
@@ -71,10 +71,12 @@ class Process(Hub):
         self.address = address
         self._desk = desk
         self._chronicle = chronicle or Chronicle(registry.clock, None)
+        desk.told = self._chronicle.alerted
         self._about: dict[Key, About] = {}
         self._lost_at: float | None = None
         self._missed_after = missed_after
         self._workers = workers
+        self._caller = Caller(workers, self.reactor.post, self._in, self._report)
         self._members: dict[str, Member] = {}
         self._leaving: dict[str, list[Future[None]]] = {}
         """Who waits until we have left a job."""
@@ -206,8 +208,9 @@ class Process(Hub):
                 job.config,
                 identity=lambda: identity.new_name(self.address),
                 work=lambda claim, token: self._work(job, claim, token),
+                veto=lambda claim, token: self._veto(job, claim, token),
                 cancel=lambda item, attempt: self._cancel((job.name, item, attempt)),
-                call=lambda round_, fire: self._call(job, round_, fire),
+                call=lambda hook: self._call(job, hook),
                 lost=lambda item, fire, why: self._lost(job, item, fire, why),
                 hooks=listeners.hooks(job.listeners),
                 witness=JobWitness(self._chronicle, job.name, partial(self._kept, job.name)),
@@ -271,6 +274,26 @@ class Process(Hub):
 
     def _work(self, job: Job, claim: Claim, token: int) -> None:
         """Begin a run, at its time if we have claimed it early."""
+        run, key = self._be_about_to_run(job, claim, token), (job.name, claim.item, claim.attempt)
+        now = self.registry.now()
+        # The clock may have been set back since the claim was made: no claim is further ahead than this.
+        early = min((run.shard.fire_time or now) - now, AHEAD).total_seconds()
+        if not job.listeners:
+            run.begin(early)
+        elif early > 0:
+            boot = self.registry.clock.boot()
+            self.reactor.later(boot + early, lambda: self._join(job, key, claim.fire))
+        else:
+            self._join(job, key, claim.fire)
+
+    def _veto(self, job: Job, claim: Claim, token: int) -> None:
+        """A run that is not to begin has failed."""
+        run = self._be_about_to_run(job, claim, token)
+        run.fail(
+            Failed("what is called before all shards of a fire has failed, and they are not to run then")
+        )
+
+    def _be_about_to_run(self, job: Job, claim: Claim, token: int) -> Running:
         member, key = self._members[job.name], (job.name, claim.item, claim.attempt)
         # All tries stand on the session of the claim, which goes on while the registry is out of reach.
         session = self.registry.session()
@@ -285,16 +308,7 @@ class Process(Hub):
         self._chronicle.lease_margin(run.shard.lease_left)
         if claim.source is Source.FAILOVER:
             self._tell(config, Kind.FAILOVER, "its member died over it, and it runs again here", run.shard)
-        now = self.registry.now()
-        # The clock may have been set back since the claim was made: no claim is further ahead than this.
-        early = min((run.shard.fire_time or now) - now, AHEAD).total_seconds()
-        if not job.listeners:
-            run.begin(early)
-        elif early > 0:
-            boot = self.registry.clock.boot()
-            self.reactor.later(boot + early, lambda: self._join(job, key, claim.fire))
-        else:
-            self._join(job, key, claim.fire)
+        return run
 
     def _facts(self, name: str, member: Member, claim: Claim) -> About:
         return About(
@@ -317,34 +331,35 @@ class Process(Hub):
         place = self._party_of[key] = (job.name, fire)
         party = self._parties.get(place)
         if party is None:
-            config = self._settings(job)
-            report = partial(self._report, config)
-            party = Party(
-                job.listeners, config, run.shard.fire_time, self._workers, self.reactor.post, report
-            )
+            time = run.shard.fire_time
+            party = Party(job.listeners, self._settings(job), time, self._caller, self.reactor.post)
             self._parties[place] = party
         party.join(key[1], lambda error: run.begin() if error is None else run.fail(error))
 
-    def _call(self, job: Job, round_: str, fire: str) -> None:
+    def _call(self, job: Job, hook: CallHook) -> None:
         """Call what is called once in the cluster, on behalf of all."""
         member, config = self._members[job.name], self._settings(job)
-        name, _, _ = round_.partition("/")
-        told = Fire(job.name, fire_time(fire), tuple(range(config.shards)), config.parameter)
+        name, _, _ = hook.round.partition("/")
+        items = tuple(item for item in range(config.shards) if item not in hook.disabled)
+        time = fire_time(hook.fire)
+        fire = Fire(job.name, time, items, config.parameter, hook.disabled, hook.failed)
         ordered = job.listeners if name == STARTED else job.listeners[::-1]
 
-        def over(end: End) -> None:
-            if end.error is not None:
-                self._report(config, end.error)
-            member.called(round_, fire, DONE if end.error is None else HOOK_FAILED)
+        def over(failing: Failing | None) -> None:
+            outcome = (
+                DONE if failing is None else VETOED if failing.vital and name == STARTED else HOOK_FAILED
+            )
+            member.called(hook.round, hook.fire, outcome)
 
-        self._workers.call(
-            config,
-            lambda: listeners.call_all(ordered, name, told),
-            lambda end: self.reactor.post(lambda: over(end)),
-        )
+        self._caller.call(config, ordered, name, fire, over)
 
-    def _report(self, config: JobConfig, error: BaseException) -> None:
-        self._tell(config, Kind.HOOK_FAILED, str(error), error=error)
+    def _in(self, seconds: float, note: Callable[[], None]) -> Callable[[], None]:
+        later = self.reactor.later(self.registry.clock.boot() + seconds, note)
+        return lambda: self.reactor.call_off(later)
+
+    def _report(self, config: JobConfig, failing: Failing) -> None:
+        error = failing if failing.__cause__ is not None else None
+        self._tell(config, Kind.HOOK_FAILED, str(failing), error=error)
 
     def _shard(
         self, member: Member, claim: Claim, token: int, lease: Callable[[], float], retries: int
@@ -375,7 +390,7 @@ class Process(Hub):
         self._running.pop(key, None)
         self._chronicle.ended(self._about.pop(key), end.outcome, _failure(end, shard))
         place = self._party_of.pop(key, None)
-        if place is not None and self._parties[place].leave():
+        if place is not None and self._parties[place].leave(key[1], failed=end.outcome != OK):
             del self._parties[place]
         if end.outcome in (FAILED, TIMED_OUT):
             kind = Kind.FAILED if end.outcome == FAILED else Kind.TIMED_OUT

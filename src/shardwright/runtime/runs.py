@@ -13,19 +13,34 @@ import random
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 from ..errors import Cancelled
 from ..jobs import JobConfig
 from ..outcomes import CUT_SHORT, FAILED, SUPERSEDED, TIMED_OUT
+from ..registry import Registry
 from ..shard import Shard
 from .bodies import Body
-from .reactor import Later, Reactor
+from .reactor import Later
 from .tries import End, told
 from .work import Workers
 
 log = logging.getLogger("shardwright")
 
 _WORDS = {FAILED: "failed", TIMED_OUT: "took too long"}
+
+
+class Turning(Protocol):
+    """What runs need of the reactor."""
+
+    @property
+    def registry(self) -> Registry: ...
+
+    def post(self, note: Callable[[], None]) -> None: ...
+
+    def later(self, when: float, note: Callable[[], None]) -> Later: ...
+
+    def call_off(self, later: Later) -> None: ...
 
 
 class Running:
@@ -37,7 +52,7 @@ class Running:
 
     def __init__(
         self,
-        reactor: Reactor,
+        reactor: Turning,
         workers: Workers,
         config: JobConfig,
         body: Body,

@@ -32,7 +32,7 @@ from typing import Any, Self, TypeVar
 
 from .. import alerts
 from .. import registry as registries
-from ..alerts import Desk
+from ..alerts import Counts, Desk
 from ..errors import JobError
 from ..executors.inside import is_child
 from ..executors.process import Isolated
@@ -268,6 +268,12 @@ class Scheduler:
     def jobs(self) -> tuple[Job, ...]:
         """What was declared."""
         return tuple(self._jobs.values())
+
+    @property
+    def alerts(self) -> Counts:
+        """What became of the alerts of this process since it was last started: how many messages were
+        delivered, and how many could not be."""
+        return self._desk.counts
 
     # -- running ------------------------------------------------------------------------------------
 

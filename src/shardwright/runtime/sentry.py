@@ -28,7 +28,7 @@ log = logging.getLogger("shardwright")
 NODE = "~shardwright~sentry"
 
 #: How often it looks around, how often it asks which jobs there are, and after how long the settings of a job
-#: are read anew and those that have members are inspected all the same, in seconds.
+#: are read anew and those that have members and fire often are inspected all the same, in seconds.
 ROUND, LISTED, KNOWN = 30.0, 300.0, 600.0
 
 #: The settings of how many jobs are read at a time.
@@ -81,8 +81,16 @@ class _Known:
 
     def is_seen(self, fire: datetime) -> None:
         """This fire need not be looked at any more."""
+        self.next = self._after(fire)
+
+    def is_rare(self, fire: datetime) -> bool:
+        """Whether the next fire is so far off that this one has to be looked at itself."""
+        after = self._after(fire)
+        return after is None or (after - fire).total_seconds() >= KNOWN
+
+    def _after(self, fire: datetime) -> datetime | None:
         schedule = self.config.timetable()
-        self.next = schedule.next(fire) if schedule is not None else None
+        return schedule.next(fire) if schedule is not None else None
 
 
 class Sentry(Turns):
@@ -219,13 +227,14 @@ class Sentry(Turns):
             self._then(asked, lambda found: self._visit(fires, {there[path]: found[path] for path in found}))
 
     def _visit(self, fires: Mapping[str, datetime], members: Mapping[str, Sequence[str] | None]) -> None:
-        """Inspect the jobs that nobody has, and the others now and then: those have members who look."""
+        """Inspect the jobs that nobody has, and those that fire seldom. Others have members who look, and
+        what these miss they miss again: so they are inspected now and then."""
         now = self._registry.clock.boot()
         for name, there in members.items():
             known, alive = self._jobs.get(name), tuple(there or ())
             if known is None:
                 continue
-            if not alive or now >= known.inspected + KNOWN:
+            if not alive or now >= known.inspected + KNOWN or known.is_rare(fires[name]):
                 self._inspect(name, known, fires[name], alive)
             else:
                 known.is_seen(fires[name])

@@ -35,8 +35,9 @@ class Workers(Protocol):
     def run(self, config: JobConfig, shard: Shard, body: Body, ended: Ended) -> None:
         """Run a shard when there is room, and tell how it came out; returns at once."""
 
-    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> None:
-        """Do something for a job that is no run, and tell how it came out; returns at once."""
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], None]:
+        """Do something for a job that is no run, and tell how it came out; returns at once, with what to call
+        when nobody waits for that any longer: it does not begin then, or is left behind with its thread."""
 
     def forget(self, job: str) -> None:
         """A job is no longer here: what is kept for it alone may go."""
@@ -90,8 +91,8 @@ class Workshop:
         limit.most, limit.place = config.concurrency, place
         limit.run(shard, body, ended)
 
-    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> None:
-        self._pool(config).call(act, ended)
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], None]:
+        return self._pool(config).call(act, ended)
 
     def forget(self, job: str) -> None:
         self._limits.pop(job, None)
@@ -152,9 +153,9 @@ class Pool:
     what does not stop when told to is left behind.
 
     There are as many threads as were ever needed at once, and who has nothing to do waits at the line: so
-    nothing there waits for one that is busy. How many are needed is told by a set that is shared without a
-    lock: hundreds of runs may begin and end at once, and one thread that lost the interpreter over a lock
-    would hold up all of them.
+    nothing there waits for one that is busy. Who is left behind has its place taken by another. How many are
+    needed is told by a set that is shared without a lock: hundreds of runs may begin and end at once, and one
+    thread that lost the interpreter over a lock would hold up all of them.
     """
 
     def __init__(self, threads: int, of: str = "work") -> None:
@@ -164,7 +165,8 @@ class Pool:
         self._beginning = threading.Lock()
         self._busy: set[threading.Lock] = set()
         """What was asked for and is not over, by the lock that says whether it has begun."""
-        self._line: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._line: queue.SimpleQueue[Callable[[], bool] | None] = queue.SimpleQueue()
+        """What is to be done; each says whether its thread is still one of ours afterwards."""
         self._closed = False
 
     def free(self) -> int:
@@ -173,25 +175,42 @@ class Pool:
     def run(self, shard: Shard, body: Body, ended: Ended) -> None:
         self._submit(lambda: whatever_comes(lambda: try_it(shard, body)), ended)
 
-    def call(self, act: Callable[[], object], ended: Ended) -> None:
-        self._submit(lambda: whatever_comes(lambda: do_it(act)), ended)
+    def call(self, act: Callable[[], object], ended: Ended) -> Callable[[], None]:
+        return self._submit(lambda: whatever_comes(lambda: do_it(act)), ended)
 
-    def _submit(self, act: Callable[[], End], ended: Ended) -> None:
+    def _submit(self, act: Callable[[], End], ended: Ended) -> Callable[[], None]:
         context, begun = contextvars.copy_context(), threading.Lock()
 
-        def work() -> None:
-            if begun.acquire(blocking=False):
-                over(context.run(act))
+        def work() -> bool:
+            return not begun.acquire(blocking=False) or over(context.run(act))
 
-        def over(end: End) -> None:
-            self._busy.discard(begun)
+        def over(end: End) -> bool:
+            if not self._is_off(begun):
+                return False
             ended(end)
+            return True
+
+        def leave_behind() -> None:
+            was_in_line = begun.acquire(blocking=False)
+            if self._is_off(begun) and not was_in_line:
+                with self._beginning:
+                    self._begun -= 1
+                self._have_it_done()
 
         self._busy.add(begun)
         self._line.put(work)
         why = self._have_it_done()
         if why and begun.acquire(blocking=False):  # it stays in the line all the same
             over(End(FAILED, Failed(f"there is no thread to run it in: {why}")))
+        return leave_behind
+
+    def _is_off(self, begun: threading.Lock) -> bool:
+        """Whether we are the one to take it off the books: somebody else may have."""
+        try:
+            self._busy.remove(begun)
+        except KeyError:
+            return False
+        return True
 
     def _have_it_done(self) -> str:
         """See to it that somebody comes to what is in the line; says why nobody will."""
@@ -216,7 +235,8 @@ class Pool:
     def _work(self) -> None:
         while (work := self._line.get()) is not None:
             try:
-                work()
+                if not work():
+                    return  # it was left behind, and another has its place
             except Exception:
                 log.exception("how a run came out could not be told")
         self._line.put(None)  # for the others
