@@ -58,9 +58,7 @@ def run() -> Iterator[Row]:
     bounds.check()
 
 
-def grown(
-    bounds: Bounds, name: str, costs: dict[int, float], few: int, many: int, bound: float
-) -> Row:
+def grown(bounds: Bounds, name: str, costs: dict[int, float], few: int, many: int, bound: float) -> Row:
     linear = costs[few] * many / few
     ratio = costs[many] / linear
     note = bounds.note(name, ratio <= bound, f"must be <= {bound:g}")
