@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .world import Process, World
 
 #: How many of the seeds have tries that fail or take too long, and how many of their tries fail.
-TROUBLED, FAILS = 0.3, 0.3
+TROUBLED, FAILS = 0.2, 0.3
 
 #: How long a try takes that fails.
 SOON = 0.1

@@ -72,7 +72,7 @@ class Story(World):
         self.lasting = lasting or {}
         self.rescued = rescued
 
-    def _length(self) -> float:
+    def length(self) -> float:
         claim = self.started[-1].claim
         return self.lasting.get(claim.item, 0.5) if claim.tries == 1 else self.rescued
 
