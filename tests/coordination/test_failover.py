@@ -97,6 +97,26 @@ def test_what_a_taker_of_ours_left_whose_run_is_accounted_for_is_taken_away_and_
     assert step == do(Require("~~cursor/1", 3), Delete("sharding/1/failovering"))
 
 
+def test_what_a_taker_of_ours_died_over_is_put_up_by_a_cursor_read_since() -> None:
+    """Its mark went with it. A cursor that was read before may tell of a run that has long ended."""
+    nodes = {**ALONE, **member(JAVA), **owned(A, B), "sharding/1/failovering": B}
+    known = {0: None, 1: cursor(at=T, run=Tenure(B, "3", FIRE, "failover", 2))}
+    assert steps(nodes, cursors=known, since={f"~alive/{B}": 990.0}) == [do(then=Reread((1,)))]
+    assert steps(nodes, cursors=known) == [
+        do(Require("~~cursor/1", 3), Create("leader/failover/items/1"), Delete("sharding/1/failovering"))
+    ]
+
+
+def test_the_mark_of_what_was_taken_over_is_made_again_as_one_that_goes_with_its_runner() -> None:
+    taken = {"sharding/1/failover": A, "sharding/1/failovering": A}
+    nodes = {**ALONE, **owned(A, B), **taken}
+    run = Tenure(A, "4", FIRE, "failover", 2)
+    view = a_view(nodes, now=T, config=ON, cursors={0: None, 1: cursor(at=T, run=run)}, runs={1: Run("4")})
+    assert list(unheard.restore(view)) == [
+        do(Require(f"~alive/{A}"), Require("~~cursor/1", 3), Create("sharding/1/running", A, ephemeral=True))
+    ]
+
+
 def test_what_a_taker_of_ours_left_is_put_up_where_nothing_is_known_of_its_run() -> None:
     """Somebody has taken the cursor away, or it makes no sense."""
     nodes = {**ALONE, **owned(A, B), "sharding/1/failovering": B}
@@ -179,7 +199,7 @@ def test_first_in_line_takes_the_lowest_over_and_starts_it_in_one_transaction() 
         Delete("leader/failover/items/0"),
         Create("sharding/0/failover", A, ephemeral=True),
         Create("sharding/0/failovering", A),
-        Create("sharding/0/running", A),
+        Create("sharding/0/running", A, ephemeral=True),
         Put("~~cursor/0", taken.text(), 3),
         Delete(PLACE),
         then=Start((Claim(0, FIRE, Source.FAILOVER, "4", 2),)),

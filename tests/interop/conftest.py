@@ -21,6 +21,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     shared_out: set[tuple[str, str]] = set()
     for report in _reports(terminalreporter):
         scenario, version = _told_apart(report.nodeid)
+        if not version:
+            continue
         outcomes[scenario][version] = f"{report.outcome} {report.duration:.0f} s"
         shared_out.update((who, f"{told} ({version})") for who, told in report.user_properties)
     if not outcomes:
@@ -61,6 +63,9 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def job(zookeeper: Server, tmp_path: Path, version: str) -> Iterator[Job]:
+def job(zookeeper: Server, tmp_path: Path, version: str, request: pytest.FixtureRequest) -> Iterator[Job]:
+    """At its end it is asked what is asked of every scenario, unless the scenario went wrong already."""
+    before = request.session.testsfailed
     with Job(zookeeper, tmp_path, f"interop-{uuid.uuid4().hex[:8]}", version) as shared:
         yield shared
+        shared.failed = request.session.testsfailed > before

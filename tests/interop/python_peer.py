@@ -63,7 +63,7 @@ def main(settings: dict[str, Any]) -> None:
     scheduler.add(
         run,
         settings["job"],
-        class_name="shardwright.peer.RecordingJob",
+        class_name=settings["className"],
         cron=settings["cron"],
         shards=settings["shards"],
         failover=settings["failover"],

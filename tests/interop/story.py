@@ -102,6 +102,20 @@ def twice_at_once(runs: Iterable[Run]) -> list[tuple[Run, Run]]:
     return [(one, other) for one in listed for other in listed if one.overlaps(other)]
 
 
+def run_again(runs: Iterable[Run]) -> list[Run]:
+    """Of the runs of Python members, those of a fire that its shard had run for, and that did not take over
+    from a dead one."""
+    seen: set[tuple[int, float]] = set()
+    found = []
+    for run in runs:
+        if run.fire is None or run.source == "failover":
+            continue
+        if (run.item, run.fire) in seen:
+            found.append(run)
+        seen.add((run.item, run.fire))
+    return found
+
+
 def by_fire(runs: Iterable[Run], period: float) -> dict[float, list[int]]:
     """Which shards ran for each fire, where there is one every so many seconds. Java members do not say which
     fire a run is of: it is the last one before it."""

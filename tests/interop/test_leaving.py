@@ -27,4 +27,5 @@ def test_a_python_member_that_leaves_ends_its_run_and_its_shards_go_on_elsewhere
     assert list(job.next_fires(2, PERIOD).values()) == 2 * [[0, 1, 2, 3, 4, 5]]
     assert twice_at_once(job.story.runs(since=last[0].start)) == []
     assert doubled(by_fire(of_python(job.story.runs()), PERIOD)) == {}
+    job.assert_none_lost(PERIOD)
     assert job.names("leader/failover/items") == []

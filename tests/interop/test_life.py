@@ -3,7 +3,6 @@
 import pytest
 
 from .job import PATIENCE, Job, Peer
-from .story import by_fire, doubled, of_python, twice_at_once
 
 pytestmark = pytest.mark.interop
 
@@ -35,8 +34,7 @@ def test_members_join_leave_and_die_and_all_shards_go_on_running(job: Job, first
     job.until_shared_out(6, staying)
     assert job.leader() == job.id_of(staying)
     goes_on(job)
-    assert twice_at_once(of_python(job.story.runs())) == []
-    assert doubled(by_fire(of_python(job.story.runs()), PERIOD)) == {}
+    job.assert_none_lost(PERIOD)
 
 
 def goes_on(job: Job) -> None:

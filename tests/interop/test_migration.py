@@ -5,7 +5,7 @@ import time
 import pytest
 
 from .job import PATIENCE, Job
-from .story import by_fire, doubled, of_python, twice_at_once
+from .story import by_fire
 
 pytestmark = pytest.mark.interop
 
@@ -38,8 +38,7 @@ def test_three_java_members_give_way_to_three_python_ones_and_no_fire_is_missed(
     assert {fire: sorted(set(fires.get(fire, []))) for fire in wanted} == {
         fire: [0, 1, 2, 3, 4, 5] for fire in wanted
     }
-    assert doubled(by_fire(of_python(job.story.runs()), PERIOD)) == {}
-    assert twice_at_once(of_python(job.story.runs())) == []
+    job.assert_none_lost(PERIOD)
     assert {run.who for run in job.story.runs() if run.began > begin * 1000}.issuperset(
         peer.who for peer in python
     )

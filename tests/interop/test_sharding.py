@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.faults.proxy import Proxy
-from tests.zookeeper_server import Server
 
-from .job import Job, Peer
+from .job import PATIENCE, Job, Peer
 from .story import by_fire, doubled, of_python, twice_at_once
 
 pytestmark = pytest.mark.interop
@@ -53,6 +52,30 @@ def test_a_java_leader_finds_a_quiet_moment_though_python_members_never_pause(jo
     assert job.leader() == job.id_of(java)
 
 
+def test_beside_a_java_member_a_shard_moves_while_another_runs(job: Job) -> None:
+    """A Java leader would wait for all runs to end. Java's shards run on while ours moves some of them."""
+    job.cron, job.shards = EVERY_THIRD_SECOND, 6
+    busy, java = job.python("busy", length=15.0), job.java()
+    job.until_shared_out(6, busy, java)
+    job.until(lambda: len(job.story.open("busy")) == 3)
+    going_on, before = {*job.story.open("busy")}, job.owners()
+
+    joining, place = job.python("joining"), job.story.place()
+    job.until(lambda: moved(job, before))
+    names = {job.id_of(peer): peer.who for peer in (busy, java, joining)}
+    ran_there = {(names[job.owners()[item]], item) for item in moved(job, before)}
+    job.until(lambda: ran_there & {(run.who, run.item) for run in job.story.runs(since=place)})
+    place = job.story.place()
+    job.until(lambda: job.story.runs(since=place, who="java"))
+    assert going_on & {*job.story.open("busy")}, "they should have run on meanwhile"
+    job.until_shared_out(6, busy, java, joining)
+
+
+def moved(job: Job, before: dict[int, str | None]) -> set[int]:
+    """The shards that have another owner now."""
+    return {item for item, owner in job.owners().items() if owner is not None and owner != before[item]}
+
+
 @pytest.mark.parametrize("first", ["java", "python"])
 def test_static_shards_stay_where_they_are_when_somebody_comes(job: Job, first: str) -> None:
     job.cron, job.shards, job.static = EVERY_THIRD_SECOND, 4, True
@@ -89,61 +112,80 @@ def cut_off(peer: Peer, proxy: Proxy) -> Iterator[None]:
 
 @pytest.mark.parametrize("away", [frozen, cut_off])
 def test_a_member_whose_shards_java_gave_away_starts_nothing_it_no_longer_owns(
-    job: Job, zookeeper: Server, away: Callable[[Peer, Proxy], contextlib.AbstractContextManager[None]]
+    job: Job, away: Callable[[Peer, Proxy], contextlib.AbstractContextManager[None]]
 ) -> None:
     job.cron, job.shards = EVERY_THIRD_SECOND, 6
-    with Proxy(zookeeper.hosts) as proxy:
-        java, other = job.java(), job.python("python-1")
-        stale = job.python("python-2", session=3.0, hosts=proxy.hosts)
-        job.until_shared_out(6, java, other, stale)
-        job.until(lambda: job.story.open(stale.who))
-        job.until(lambda: not job.story.open() and not job.running())
+    proxy = job.proxy()
+    java, other = job.java(), job.python("python-1")
+    stale = job.python("python-2", session=3.0, hosts=proxy.hosts)
+    job.until_shared_out(6, java, other, stale)
+    job.until(lambda: job.story.open(stale.who))
+    job.until(lambda: not job.story.open() and not job.running())
 
-        with away(stale, proxy):
-            job.until_shared_out(6, java, other)
-            assert list(job.next_fires(2, PERIOD).values()) == 2 * [[0, 1, 2, 3, 4, 5]]
-            place = job.story.place()
-        job.until_shared_out(6, java, other, stale)
+    with away(stale, proxy):
+        job.until_shared_out(6, java, other)
         assert list(job.next_fires(2, PERIOD).values()) == 2 * [[0, 1, 2, 3, 4, 5]]
+        place = job.story.place()
+    job.until_shared_out(6, java, other, stale)
+    assert list(job.next_fires(2, PERIOD).values()) == 2 * [[0, 1, 2, 3, 4, 5]]
 
-        back = job.made(f"instances/{job.id_of(stale)}")
-        late = job.story.runs(since=place, who=stale.who)
-        assert late
-        assert [run for run in late if run.token < back] == [], "claimed as the one it was before"
-        assert twice_at_once(of_python(job.story.runs())) == []
-        assert doubled(by_fire(of_python(job.story.runs()), PERIOD)) == {}
+    back = job.made(f"instances/{job.id_of(stale)}")
+    late = job.story.runs(since=place, who=stale.who)
+    assert late
+    assert [run for run in late if run.token < back] == [], "claimed as the one it was before"
+    assert twice_at_once(of_python(job.story.runs())) == []
+    assert doubled(by_fire(of_python(job.story.runs()), PERIOD)) == {}
 
 
-def test_a_member_that_hears_late_that_java_gave_a_shard_away_does_not_start_it(
-    job: Job, zookeeper: Server
-) -> None:
+def test_a_member_that_hears_late_that_java_gave_a_shard_away_does_not_start_it(job: Job) -> None:
     """It slept for a moment, and its session did not end. As it wakes a fire is due that its old idea of the
     tree calls its own; Java makes an owner's node anew, so that its version is the same as before."""
     job.cron, job.shards = EVERY_THIRD_SECOND, 6
-    with Proxy(zookeeper.hosts) as proxy:
-        java, sleeper = job.java(), job.python(hosts=proxy.hosts)
-        job.until_shared_out(6, java, sleeper)
-        before = set(job.owned_by(sleeper))
-        job.until(lambda: job.story.open(sleeper.who))
-        job.until(lambda: not job.story.open() and not job.running())
+    proxy = job.proxy()
+    java, sleeper = job.java(), job.python(hosts=proxy.hosts)
+    job.until_shared_out(6, java, sleeper)
+    before = set(job.owned_by(sleeper))
+    job.until(lambda: job.story.open(sleeper.who))
+    job.until(lambda: not job.story.open() and not job.running())
 
-        sleeper.stop()
-        proxy.stall("s2c")
-        place, sent = job.story.place(), requests(proxy)
-        job.change(shardingTotalCount=4)
-        job.until_shared_out(4, java, sleeper)
-        job.until(lambda: job.story.runs(since=place, who=java.who))
-        job.until(lambda: not job.story.open() and not job.running())
-        sleeper.cont()
-        proxy.until(lambda: requests(proxy) > sent)
-        proxy.heal()
+    sleeper.stop()
+    proxy.stall("s2c")
+    place, sent = job.story.place(), requests(proxy)
+    job.change(shardingTotalCount=4)
+    job.until_shared_out(4, java, sleeper)
+    job.until(lambda: job.story.runs(since=place, who=java.who))
+    job.until(lambda: not job.story.open() and not job.running())
+    sleeper.cont()
+    proxy.until(lambda: requests(proxy) > sent)
+    proxy.heal()
 
-        assert list(job.next_fires(2, PERIOD).values()) == 2 * [[0, 1, 2, 3]]
-        lost = before - set(job.owned_by(sleeper))
-        assert lost
-        assert [run for run in job.story.runs(since=place, who=sleeper.who) if run.item in lost] == []
+    assert list(job.next_fires(2, PERIOD).values()) == 2 * [[0, 1, 2, 3]]
+    lost = before - set(job.owned_by(sleeper))
+    assert lost
+    assert [run for run in job.story.runs(since=place, who=sleeper.who) if run.item in lost] == []
 
 
 def requests(proxy: Proxy) -> int:
     """How many came through that are more than a sign of life."""
     return sum(count for name, count in proxy.requests.items() if name != "ping")
+
+
+@pytest.mark.parametrize("first", ["java", "python"])
+def test_where_runs_are_not_monitored_nobody_marks_them_and_every_fire_runs(job: Job, first: str) -> None:
+    job.cron, job.shards, job.monitor = EVERY_THIRD_SECOND, 4, False
+    job.members(first, length=1.0)
+    job.until(lambda: len(job.story.open()) == 4)
+    assert job.running() == []
+    assert list(job.next_fires(2, PERIOD).values()) == 2 * [[0, 1, 2, 3]]
+
+
+def test_members_agree_on_the_class_and_java_lets_no_other_in(job: Job) -> None:
+    job.cron, job.shards, job.class_name = EVERY_THIRD_SECOND, 4, "shardwright.peer.AnotherJob"
+    peers = job.members("python")
+    assert job.get("") == job.class_name
+    job.class_name = "shardwright.peer.RecordingJob"
+    stranger = job.begin("java", "stranger")
+    assert stranger.wait(PATIENCE) != 0
+    stranger.kill()
+    assert len(job.names("instances")) == len(peers)
+    assert list(job.next_fires(1, PERIOD).values()) == [[0, 1, 2, 3]]

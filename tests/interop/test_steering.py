@@ -1,7 +1,5 @@
 """Whoever steers the job, by ElasticJob's operations API or by ours, members of both kinds obey."""
 
-import time
-
 import pytest
 
 from .job import NAME, OURS, Console, Job, Peer
@@ -22,16 +20,17 @@ def java_address(job: Job, members: dict[str, Peer]) -> str:
     return str(job.id_of(members["java"])).partition("@")[0]
 
 
+def told(console: Console) -> tuple[str, int, int]:
+    """What ElasticJob says of the job: its status, how many shards, how many members."""
+    answer = console("job")
+    return answer["status"], answer["shardingTotalCount"], answer["instanceCount"]
+
+
 def test_java_sees_our_members_and_shards_for_what_they_are(job: Job, members: dict[str, Peer]) -> None:
     console = job.console()
     theirs = java_address(job, members)
-    told = console("job")
-    assert (told["jobName"], told["status"], told["shardingTotalCount"], told["instanceCount"]) == (
-        NAME,
-        "OK",
-        4,
-        2,
-    )
+    assert console("job")["jobName"] == NAME
+    assert told(console) == ("OK", 4, 2)
     shards = console("shards")
     assert {shard["item"]: (shard["instanceId"], shard["serverIp"]) for shard in shards} == {
         item: (owner, OURS if owner == job.id_of(members["python"]) else theirs)
@@ -43,12 +42,17 @@ def test_java_sees_our_members_and_shards_for_what_they_are(job: Job, members: d
 
 
 def test_java_disables_our_server_and_enables_it_again(job: Job, members: dict[str, Peer]) -> None:
-    console = job.console()
+    console, theirs = job.console(), java_address(job, members)
     console(f"disable {OURS}")
     job.until_shared_out(4, members["java"])
+    assert told(console) == ("OK", 4, 2)
     assert list(job.next_fires(1, PERIOD).values()) == [ALL]
+    console(f"disable {theirs}")
+    assert told(console) == ("DISABLED", 4, 2)
     console(f"enable {OURS}")
+    console(f"enable {theirs}")
     job.until_shared_out(4, *members.values())
+    assert told(console) == ("OK", 4, 2)
     assert list(job.next_fires(1, PERIOD).values()) == [ALL]
 
 
@@ -87,26 +91,72 @@ def test_settings_that_either_side_changes_count_for_both(job: Job, members: dic
     with job.operator() as operator:
         console("total 2")
         job.until_shared_out(2, *members.values())
-        assert list(job.next_fires(1, PERIOD).values()) == [[0, 1]]
+        assert told(console) == ("OK", 2, 2)
         operator.update(NAME, {"shards": 6})
         job.until_shared_out(6, *members.values())
-        assert list(job.next_fires(1, PERIOD).values()) == [[0, 1, 2, 3, 4, 5]]
+        operator.update(NAME, {"shards": 3})
+        job.until_shared_out(3, *members.values())
+        console("total 5")
+        job.until_shared_out(5, *members.values())
+        assert told(console) == ("OK", 5, 2)
+        assert list(job.next_fires(1, PERIOD).values()) == [[0, 1, 2, 3, 4]]
         operator.update(NAME, {"cron": "0/7 * * * * ?", "failover": False})
+        assert_fires_at(job, range(0, 60, 7))
+        assert console("config")["failover"] is False
+        console("cron 3/6 * * * * ?")
+        assert_fires_at(job, range(3, 60, 6))
+
+
+def assert_fires_at(job: Job, seconds: range) -> None:
+    """All shards, of both kinds, begin in these seconds of the minute from now on, or soon after."""
     job.until(lambda: not job.running())
     place = job.story.place()
-    job.until(lambda: {run.item for run in job.story.runs(since=place)} == {0, 1, 2, 3, 4, 5})
-    begun = {int(time.strftime("%S", time.gmtime(run.began / 1000))) for run in job.story.runs(since=place)}
-    assert {second % 7 for second in begun} <= {0, 1}, "runs begin in the second of the fire, or in the next"
+    job.until(lambda: {run.item for run in job.story.runs(since=place)} == {0, 1, 2, 3, 4})
+    runs = job.story.runs(since=place)
+    assert {run.who for run in runs} == {"java", "python"}
+    late = [min((run.began / 1000 - second) % 60 for second in seconds) for run in runs]
+    assert max(late) < 2.0
+
+
+@pytest.mark.parametrize("dying", ["java", "python"])
+def test_when_either_side_has_switched_failover_off_nothing_is_taken_over(job: Job, dying: str) -> None:
+    """The one switches it off whose member will live."""
+    job.cron, job.shards, job.failover = "0/15 * * * * ?", 4, True
+    peers = job.members("java", session=4.0, lengths={dying: 10.0})
+    (survivor,) = {*peers} - {dying}
+    console = job.console()
+    job.until(lambda: len(job.story.open(dying)) == 2)
+    job.until(lambda: not job.story.open() and not job.running())
+    if dying == "python":
+        console("failover false")
+    else:
+        with job.operator() as operator:
+            operator.update(NAME, {"failover": False})
     assert console("config")["failover"] is False
+
+    place = job.story.place()
+    job.until(lambda: len(job.story.runs(since=place)) == 4)
+    job.until(lambda: len(job.story.open()) == 2)
+    place = job.story.place()
+    peers[dying].kill()
+    job.until(lambda: job.id_of(peers[dying]) is None)
+    job.until(lambda: len(job.story.runs(since=place, who=survivor)) >= 4)
+    runs = job.story.runs(since=place)
+    assert {run.began // 15_000 for run in runs} == {max(run.began // 15_000 for run in runs)}
+    assert {run.source for run in runs} <= {"", "scheduled"}
+    assert sorted(run.item for run in runs) == ALL
 
 
 def test_java_shuts_our_member_down_and_its_shards_go_on(job: Job, members: dict[str, Peer]) -> None:
     console: Console = job.console()
     console(f"shutdown {OURS}")
     job.until_shared_out(4, members["java"])
+    assert told(console) == ("OK", 4, 1)
     place = job.story.place()
     assert list(job.next_fires(2, PERIOD).values()) == 2 * [ALL]
     assert {run.who for run in job.story.runs(since=place)} == {"java"}
+    console(f"shutdown {java_address(job, members)}")
+    assert told(console) == ("CRASHED", 4, 0)
 
 
 def test_our_operator_shuts_javas_member_down_and_its_shards_go_on(

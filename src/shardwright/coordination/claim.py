@@ -277,7 +277,7 @@ def _claiming(view: View, fire: Fire, place: str) -> Iterator[Write]:
     tenure = Tenure(view.me, name, fire.fire, source, fire.tries, place, fire.parameter)
     yield from group.take(view, place, fire.item)
     if fire.item not in view.local.runs:  # else its mark stands for both
-        yield from execution.begin(view, [fire.item])
+        yield from execution.begin(view, [fire.item], taken_over=fire.source is Source.FAILOVER)
     asked = fire.asked or now.asked
     claimed = replace(now, at=fire.at or now.at, run=tenure, began=view.now, asked=asked, past=fire.past)
     yield put(view, fire.item, claimed, *_left(view, now), *fire.passed)

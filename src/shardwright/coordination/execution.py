@@ -2,11 +2,14 @@
 
     sharding/<i>/running     persistent where failover is on,    the runner's id; none where the job does not
                              so that it outlives its runner,     monitor its execution
-                             else ephemeral
+                             else ephemeral; so is that of a
+                             shard which was taken over
     sharding/<i>/disabled    persistent                          an operator's: this shard is left out
 
 A mark whose runner is dead is an orphan: who looks after the shard puts it up for failover. So is one that a
-Java process has left behind, which lost its session over a shard that it had taken over, and came back.
+Java process has left behind, which lost its session over a shard that it had taken over, and came back. Who
+takes a shard over says so in a node that outlives it (`failovering`), and its mark need not: a Java member
+that takes over in turn leaves the mark of the dead where it is, and then waits for it to go.
 """
 
 from collections.abc import Iterable, Iterator
@@ -73,11 +76,11 @@ def orphans(view: View, items: Iterable[int]) -> list[int]:
     return [item for item in candidates if item not in alive]
 
 
-def begin(view: View, items: Iterable[int]) -> Iterator[Write]:
+def begin(view: View, items: Iterable[int], *, taken_over: bool = False) -> Iterator[Write]:
     """Mark shards as running; refused where somebody else's mark stands."""
     if view.config.monitor_execution:
         for item in items:
-            yield Create(running_node(item), view.me, ephemeral=not view.config.failover)
+            yield Create(running_node(item), view.me, ephemeral=taken_over or not view.config.failover)
 
 
 def end(view: View, items: Iterable[int]) -> Iterator[Write]:

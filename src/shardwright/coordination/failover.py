@@ -204,6 +204,10 @@ def look_after_taker(view: View, item: int) -> Iterator[Step | Look]:
     if not instance.dead(view, who):
         yield from instance.when_dead(view, who)
         yield from leave_to_java(view, item, who)
+        return
+    view.cursors.need([item])
+    if instance.is_python(who) and view.cursors.learned(item) < view.tree.since(instance.alive_node(who)):
+        yield do(then=Reread((item,)))  # it may not be ours, and have moved since we read it
     elif taken_up_since(view, item) or not view.config.failover:
         return
     elif instance.is_python(who) and view.cursors.node(item) and claim.cursor(view, item).run is None:

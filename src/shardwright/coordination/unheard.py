@@ -66,6 +66,8 @@ def restore(view: View) -> Iterator[Step]:
         unmarked = run.outcome is None and execution.running_node(item) not in view.tree
         if unmarked and view.config.monitor_execution:
             view.cursors.need([item])
-            if claim.still_ours(view, item):
+            tenure = claim.cursor(view, item).run
+            if claim.still_ours(view, item) and tenure is not None:
+                taken_over = tenure.source == Source.FAILOVER.value
                 guards = (Require(instance.alive_node(view.me)), claim.unmoved(view, item))
-                yield do(*guards, *execution.begin(view, [item]))
+                yield do(*guards, *execution.begin(view, [item], taken_over=taken_over))

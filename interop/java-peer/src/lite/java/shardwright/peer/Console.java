@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.function.Consumer;
+import org.apache.shardingsphere.elasticjob.infra.pojo.JobConfigurationPOJO;
 import org.apache.shardingsphere.elasticjob.lite.lifecycle.api.JobAPIFactory;
 import org.apache.shardingsphere.elasticjob.lite.lifecycle.api.JobConfigurationAPI;
 import org.apache.shardingsphere.elasticjob.lite.lifecycle.api.JobOperateAPI;
@@ -65,9 +67,13 @@ public final class Console {
             case "config":
                 return configurations.getJobConfiguration(job);
             case "total":
-                final var config = configurations.getJobConfiguration(job);
-                config.setShardingTotalCount(Integer.parseInt(about));
-                configurations.updateJobConfiguration(config);
+                change(config -> config.setShardingTotalCount(Integer.parseInt(about)));
+                break;
+            case "cron":
+                change(config -> config.setCron(about));
+                break;
+            case "failover":
+                change(config -> config.setFailover(Boolean.parseBoolean(about)));
                 break;
             case "trigger":
                 operations.trigger(job);
@@ -94,5 +100,11 @@ public final class Console {
                 throw new IllegalArgumentException("a console does not know " + word);
         }
         return "done";
+    }
+
+    private void change(final Consumer<JobConfigurationPOJO> how) {
+        final var config = configurations.getJobConfiguration(job);
+        how.accept(config);
+        configurations.updateJobConfiguration(config);
     }
 }

@@ -23,13 +23,14 @@ final class Member {
     }
 
     /** Be in the job; the constructors register, and {@code schedule} only starts the clock. */
-    void join() {
+    void join() throws ReflectiveOperationException {
         final var where = new ZookeeperConfiguration(settings.hosts(), settings.namespace());
         where.setSessionTimeoutMilliseconds(settings.session());
         where.setDigest(settings.digest());
         registry = new ZookeeperRegistryCenter(where);
         registry.init();
-        final var job = new RecordingJob(events, settings.length());
+        final var job = Class.forName(settings.className()).asSubclass(RecordingJob.class)
+                .getDeclaredConstructor(Events.class, long.class).newInstance(events, settings.length());
         RecordingListener.events = events;
         if (settings.cron() == null) {
             bootstrap = new OneOffJobBootstrap(registry, job, configuration());

@@ -5,7 +5,7 @@ import org.apache.shardingsphere.elasticjob.api.ShardingContext;
 import org.apache.shardingsphere.elasticjob.simple.job.SimpleJob;
 
 /** A job that only takes its time, and tells when it began and ended. */
-public final class RecordingJob implements SimpleJob {
+public class RecordingJob implements SimpleJob {
 
     private final Events events;
     private final long length;

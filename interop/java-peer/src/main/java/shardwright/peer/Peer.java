@@ -14,7 +14,7 @@ public final class Peer {
     private Peer() {
     }
 
-    public static void main(final String[] args) throws IOException {
+    public static void main(final String[] args) throws IOException, ReflectiveOperationException {
         final Settings settings = Settings.read(args[0]);
         final Events events = new Events(settings);
         final Member member = new Member(settings, events);

@@ -7,6 +7,7 @@ import com.google.gson.Gson;
  *
  * @param hosts ZooKeeper's, or a proxy's in front of it
  * @param session the session's time-out in ms
+ * @param className of the job: {@code RecordingJob}, or one that is made of it
  * @param cron none for a job that runs only when asked to
  * @param strategy ElasticJob's default where there is none
  * @param parameters one for each shard: {@code 0=a,1=b}
@@ -22,6 +23,7 @@ record Settings(
         String namespace,
         int session,
         String job,
+        String className,
         String cron,
         int shards,
         boolean failover,
