@@ -21,3 +21,10 @@ def test_every_target_is_phony() -> None:
     text = MAKEFILE.read_text()
     targets = re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE)
     assert re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE) == [" ".join(targets)]
+
+
+def test_the_console_is_measured_with_its_page_and_others_need_no_node() -> None:
+    for only, built in (("", True), ("console", True), ("cron", False)):
+        would = ["make", "--no-print-directory", "-n", "-f", MAKEFILE, "bench", f"ONLY={only}"]
+        told = subprocess.run(would, capture_output=True, check=True, text=True).stdout.split()
+        assert ("scripts/ui" in told, "node" in told) == (built, built), only
