@@ -86,7 +86,7 @@ export default function Help() {
 
 function Terms({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <section className="card">
+    <section className="card stack">
       <h2>{title}</h2>
       <dl className="facts">{children}</dl>
     </section>
