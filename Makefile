@@ -52,7 +52,8 @@ simulate: ## clusters broken by chance, many of them (SEEDS=20000 FIRST=1)
 	$(BIN)/python -m tests.simulation $(or $(SEEDS),500) $(or $(FIRST),1)
 
 bench: ## how fast, beside others: a table and build/bench.json (ONLY=name runs one)
-	@scripts/setup python zookeeper
+	@scripts/setup python zookeeper $(if $(filter-out console,$(ONLY)),,node)
+	@$(if $(filter-out console,$(ONLY)),,scripts/ui)
 	$(BIN)/python -m benchmarks
 
 screenshots: ## pictures of the console's pages into docs/images (ARGS="history run" takes some)

@@ -162,20 +162,29 @@ class Visitor:
 
     def first_look(self) -> tuple[float, int]:
         """Seconds, and bytes, of all that a browser asks for to show the fleet."""
-        begin, sizes = time.perf_counter(), []
+        begin = time.perf_counter()
         answer, data = self.ask("GET", "/")
-        sizes.append(len(data))
-        text = unpacked(answer, data)
-        assets = re.findall(r'(?:src|href)="(?:\./)?(assets/[^"]+)"', text)
-        for asset in assets:
-            sizes.append(len(self.ask("GET", f"/{asset}")[1]))
+        assert answer.status == 200, "the page is not built: make ui"
+        page, text = [len(data)], unpacked(answer, data)
+        waiting = re.findall(r'(?:src|href)="\./assets/([^"]+)"', text)
+        known = set(waiting)
+        while waiting:
+            name = waiting.pop()
+            answer, data = self.ask("GET", f"/assets/{name}")
+            assert answer.status == 200, name
+            page.append(len(data))
+            if name.endswith(".js"):
+                new = needed(unpacked(answer, data)) - known
+                known |= new
+                waiting += new
+        assert any(name.startswith("fleet-") for name in known), known
+        told = []
         for path in ("/api/about", "/api/r/main/statistics", "/api/r/main/jobs?limit=50"):
             answer, data = self.ask("GET", path)
             assert answer.status == 200, data[:200]
-            sizes.append(len(data))
-        built = f"{len(assets)} files of the page" if assets else "the page is not built: make ui"
-        self.parts = f"{built}; the jobs alone {sizes[-1]:,}"
-        return time.perf_counter() - begin, sum(sizes)
+            told.append(len(data))
+        self.parts = f"{len(page)} files of the page, {sum(page):,}; the jobs alone {told[-1]:,}"
+        return time.perf_counter() - begin, sum(page) + sum(told)
 
     def update(self, registry: Registry, number: int) -> tuple[float, int]:
         """Seconds from the end of a commit until its event is here, and the event's bytes."""
@@ -193,6 +202,11 @@ class Visitor:
         seconds = time.perf_counter() - begin
         connection.close()
         return seconds, len(data)
+
+
+def needed(script: str) -> set[str]:
+    """The files that a script cannot do without, and those of the fleet, which comes when it is looked at."""
+    return set(re.findall(r'from"\./([^"]+)"', script) + re.findall(r'"\./(fleet-[^"]+)"', script))
 
 
 def unpacked(answer: HTTPResponse, data: bytes) -> str:

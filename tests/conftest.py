@@ -14,7 +14,7 @@ from tests.console.browser import chromium
 from tests.databases import MariaDB, PostgreSQL
 from tests.zookeeper_server import Ensemble, Server
 
-pytest_plugins = ["tests.registry.summary"]
+pytest_plugins = ["tests.registry.summary", "tests.console.browser.actions"]
 
 ACCEPTANCE = Path(__file__).parent / "acceptance"
 SIMULATION = Path(__file__).parent / "simulation"

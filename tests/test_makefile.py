@@ -29,3 +29,10 @@ def test_soak_sets_up_every_server_that_acceptance_tests_need() -> None:
     needed = set(re.findall(r"pytest\.mark\.(zookeeper|postgresql|mariadb)\b", acceptance))
     assert needed == {"zookeeper", "postgresql", "mariadb"}
     assert needed <= set(parts.split())
+
+
+def test_the_console_is_measured_with_its_page_and_others_need_no_node() -> None:
+    for only, built in (("", True), ("console", True), ("cron", False)):
+        would = f"make --no-print-directory -n -f {MAKEFILE} bench ONLY={only}".split()
+        told = subprocess.run(would, capture_output=True, check=True, text=True).stdout.split()
+        assert ("scripts/ui" in told, "node" in told) == (built, built), only

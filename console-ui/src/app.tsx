@@ -24,6 +24,7 @@ const RecipesPage = lazy(() => import("./pages/recipes"));
 const TreePage = lazy(() => import("./pages/registry"));
 const AuditPage = lazy(() => import("./pages/audit"));
 const DoctorPage = lazy(() => import("./pages/doctor"));
+const HelpPage = lazy(() => import("./pages/help"));
 const UsersPage = lazy(() => import("./pages/users"));
 
 export function App() {
@@ -128,6 +129,9 @@ function Pages() {
       </Route>
       <Route path="/r/:registry/doctor">
         <DoctorPage />
+      </Route>
+      <Route path="/r/:registry/help">
+        <HelpPage />
       </Route>
       <Route path="/users">
         <UsersPage />

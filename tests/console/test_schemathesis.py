@@ -1,6 +1,9 @@
 """The API asked at random, by its own description: whatever it is sent, it answers as it says it does.
 
-Everything is sent over a real socket by somebody who may do all. Streams are left out, which do not end.
+Everything is sent over a real socket by somebody who may do all. Streams are left out, which do not end; so
+are the two routes of a sign-in by OpenID Connect, which are there only where a provider is named, are in no
+description, and answer browsers with pages and not programs with documents: what they are sent is asked in
+`test_oidc.py`, and who may call them in `test_matrix.py`.
 """
 
 import threading

@@ -42,13 +42,14 @@ class Process:
         output: int | IO[bytes] = subprocess.DEVNULL,
         listens: bool = False,
         env: Mapping[str, str] | None = None,
+        folder: Path = ROOT,
     ) -> None:
         self._popen = subprocess.Popen(
             [*TETHER, *command],
             stdin=subprocess.PIPE if listens else subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            cwd=ROOT,
+            cwd=folder,
             env={**os.environ, **(env or {})},
             start_new_session=True,
         )
@@ -119,12 +120,14 @@ class Child(Process):
         *args: Argument,
         listens: bool = False,
         env: Mapping[str, str] | None = None,
+        folder: Path = ROOT,
     ) -> None:
         super().__init__(
             [sys.executable, "-u", "-X", "faulthandler", *_to_run(what, args)],
             output=subprocess.PIPE,
             listens=listens,
             env=env,
+            folder=folder,
         )
         self.lines: list[str] = []
         self._read = 0

@@ -43,6 +43,7 @@ export const shell = words(
       audit: "Audit",
       doctor: "Doctor",
       users: "Users",
+      help: "Help",
     },
   },
   {
@@ -86,6 +87,7 @@ export const shell = words(
       audit: "审计",
       doctor: "诊断",
       users: "用户",
+      help: "帮助",
     },
   },
 );

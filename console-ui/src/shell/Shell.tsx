@@ -92,6 +92,7 @@ function Side({ open }: { open: boolean }) {
   const [place] = useHash();
   const links = PAGES.map(({ page, path, icon }) => ({ page, icon, href: to(path) }));
   if (admin) links.push({ page: "users", icon: "users", href: "/users" });
+  links.push({ page: "help", icon: "help", href: to("help") });
   return (
     <nav className="side" id="side" data-open={open} aria-label={w.main}>
       <Link className="brand" href={to("jobs")}>

@@ -2,13 +2,14 @@
 in, on SQLite and on ZooKeeper."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from tests.console.browser import chromium
+from tests.console.browser import actions, chromium
+from tests.console.browser import desk as desks
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage
 from tests.zookeeper_server import Server
@@ -27,6 +28,14 @@ def browser() -> Iterator[Browser]:
     # Not for the whole session: playwright keeps an event loop running, beside which others cannot begin one.
     with chromium.opened() as browser:
         yield browser
+
+
+@pytest.fixture(autouse=True)
+def steered(record_property: Callable[[str, object], None]) -> Iterator[None]:
+    """What the pages asked for in this test goes with its report, to whoever counts."""
+    yield
+    record_property(actions.TOLD, [list(each) for each in desks.steered])
+    desks.steered.clear()
 
 
 def url_of(kind: str, folder: Path, request: pytest.FixtureRequest) -> str:

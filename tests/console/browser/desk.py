@@ -10,6 +10,7 @@ with Desk(browser, console) as desk:
 import re
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Locator, Page
 
@@ -22,6 +23,9 @@ addEventListener("securitypolicyviolation", (event) =>
   window.complain(`CSP: ${event.violatedDirective} forbids ${event.blockedURI}`));
 """
 
+#: What pages have asked to be changed, until it is counted (`actions.py`): how, where, and what was said.
+steered: list[tuple[str, str, str]] = []
+
 #: What a browser says of an answer that the page itself tells people of.
 ANSWERED = re.compile(r"Failed to load resource: the server responded with a status of 4\d\d")
 
@@ -32,6 +36,7 @@ class Desk:
     def __init__(self, browser: Browser, console: Console, *, url: str | None = None, **context: Any) -> None:
         self.console, self.url = console, url or console.url
         options = {"locale": "en-GB", "viewport": {"width": 1280, "height": 800}, **context}
+        self.speaks_chinese = str(options["locale"]).startswith("zh")
         self.context = browser.new_context(**options)
         self.context.set_default_timeout(chromium.PATIENCE)
         self.complaints: list[str] = []
@@ -47,6 +52,9 @@ class Desk:
             self.complaints.append(f"console: {message.text}")
 
     def _asked(self, request: Any) -> None:
+        if request.method not in ("GET", "HEAD"):
+            path = urlsplit(request.url.removeprefix(self.url)).path
+            steered.append((request.method, path, request.post_data or ""))
         if not request.url.startswith((self.url, "data:", "blob:", "about:")):
             self.complaints.append(f"asked outside: {request.url}")
 

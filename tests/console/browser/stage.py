@@ -19,7 +19,7 @@ from typing import Any, Self
 from shardwright.ops.operator import Operator
 from shardwright.registry import Registry, connect
 from tests.console.browser import service
-from tests.faults.processes import Child
+from tests.faults.processes import ROOT, Child
 
 PATIENCE = 60.0
 
@@ -69,10 +69,15 @@ class Replica(Child):
 
 class Console(Child):
     """`shardwright console`, with its address and, as long as nobody has an account, a token for the first
-    one."""
+    one. It finds its `shardwright.toml`, if it has any, in the folder."""
 
     def __init__(
-        self, registries: Mapping[str, str], histories: Mapping[str, str], accounts: Path, *more: str
+        self,
+        registries: Mapping[str, str],
+        histories: Mapping[str, str],
+        accounts: Path,
+        *more: str,
+        folder: Path = ROOT,
     ) -> None:
         super().__init__(
             "shardwright",
@@ -82,6 +87,7 @@ class Console(Child):
             "--port=0",
             f"--accounts={accounts}",
             *more,
+            folder=folder,
         )
         self.url = self.expect("The console is at ", within=PATIENCE).split(" at ")[1].strip().rstrip("/")
         self.token = None if accounts.exists() else self.expect("One-time token").rsplit(": ", 1)[1].strip()
@@ -140,12 +146,16 @@ class Stage:
         for each in new:
             each.expect("takes part", within=PATIENCE)
 
-    def open_console(self, *more: str, registries: Mapping[str, str] | None = None) -> Console:
+    def open_console(
+        self, *more: str, registries: Mapping[str, str] | None = None, folder: Path = ROOT
+    ) -> Console:
         """A console of this registry, or of others besides; each has accounts of its own."""
         self._consoles += 1
         accounts = self.folder / f"accounts{self._consoles}.json"
         known = {"main": self.url, **(registries or {})}
-        return self._open.enter_context(Console(known, {"main": self.history}, accounts, *more))
+        return self._open.enter_context(
+            Console(known, {"main": self.history}, accounts, *more, folder=folder)
+        )
 
     @contextmanager
     def registry(self) -> Iterator[Registry]:

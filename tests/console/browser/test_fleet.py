@@ -1,6 +1,7 @@
 """The fleet: all jobs at a glance, found, filtered, sorted, and many changed at once."""
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import APIResponse, Route, expect
@@ -23,6 +24,12 @@ def status(stage: Stage, job: str) -> str:
         return jobs.brief(registry, job).status.value
 
 
+def known(desk: Desk) -> list[dict[str, Any]]:
+    """What has come out well, as the history tells it."""
+    found: list[dict[str, Any]] = desk.get("r/main/history?outcome=ok&limit=500")["fires"]
+    return found
+
+
 def choose(desk: Desk, *names: str) -> None:
     for name in names:
         desk.page.get_by_label(f"Select {name}", exact=True).check()
@@ -41,6 +48,11 @@ def test_every_job_is_shown_with_its_state_and_its_last_outcome(desk: Desk) -> N
     expect(desk.row("send-invoices").first).to_contain_text("failed")
     expect(desk.row("on-request").first).to_contain_text("when asked")
     assert shown(desk) == ["archive", "index-photos", "nightly-report", "on-request", "send-invoices"]
+    # a line needs two fires at least
+    late = desk.row("index-photos").first.get_by_role(
+        "img", name=re.compile(r"^last .+ late, worst of these ")
+    )
+    expect(late.locator("path").last).to_have_attribute("d", re.compile(r"^M[\d.]+ [\d.]+L"))
 
 
 def test_jobs_are_searched_and_the_search_is_kept_in_the_address(desk: Desk) -> None:
@@ -96,6 +108,41 @@ def test_several_jobs_are_disabled_and_enabled_at_once(desk: Desk, stage: Stage)
     expect_unchosen(desk, "archive", "on-request")
     expect(desk.row("archive").first).to_contain_text("OK")
     assert status(stage, "on-request") == "OK"
+
+
+def test_all_jobs_that_fit_are_triggered_and_shut_down_at_once_and_what_is_refused_is_told(
+    desk: Desk, stage: Stage
+) -> None:
+    guests = ["guest-one", "guest-two"]
+    (visitor,) = stage.start(jobs=[{"name": name, "shards": 1} for name in guests])
+    try:
+        desk.go("jobs?search=guest")
+        choose(desk, guests[0])
+        desk.button("Select all 2").click()
+        expect(desk.page.get_by_label(f"Select {guests[1]}", exact=True)).to_be_checked()
+        desk.button("Trigger").click()
+        desk.confirm("Trigger")
+        wait_until(lambda: {each["job"] for each in known(desk)} >= set(guests), "both have run")
+        expect_unchosen(desk, *guests)
+        desk.page.get_by_label("Select all in sight").check()
+        desk.button("Shut down").click()
+        desk.confirm("Shut down")
+        expect_unchosen(desk, *guests)
+        assert [status(stage, name) for name in guests] == ["CRASHED", "CRASHED"]
+        assert status(stage, "archive") == "OK"
+        desk.page.get_by_label("Select all in sight").check()
+        desk.button("Trigger").click()
+        desk.confirm("Trigger")
+        expect(desk.page.get_by_role("dialog")).to_contain_text("Refused for 2:")
+        desk.page.get_by_role("dialog").get_by_role("button", name="Close").last.click()
+        desk.button("Clear selection").click()
+        expect_unchosen(desk, *guests)
+    finally:
+        visitor.close()
+        stage.replicas.remove(visitor)
+        with stage.operator() as operator:
+            for name in guests:
+                operator.remove(name, force=True)
 
 
 def test_while_something_is_done_to_many_jobs_no_others_can_be_chosen(desk: Desk) -> None:

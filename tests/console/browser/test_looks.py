@@ -3,7 +3,7 @@ both themes; and in the language that was chosen."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -41,6 +41,14 @@ def lively(admin: Desk) -> Desk:
     return admin
 
 
+@pytest.fixture(scope="module")
+def chinese(lively: Desk, browser: Browser) -> Iterator[Desk]:
+    """The same person before a browser that speaks Chinese."""
+    kept = lively.context.storage_state()
+    with Desk(browser, lively.console, locale="zh-CN", storage_state=kept) as desk:
+        yield desk
+
+
 def violations(desk: Desk) -> list[str]:
     """What axe finds that is serious or worse. It comes by way of the debugger, which no policy forbids."""
     if not desk.page.evaluate("typeof axe !== 'undefined'"):
@@ -55,14 +63,23 @@ def violations(desk: Desk) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("place", PAGES, ids=lambda place: place.name)
-def test_nobody_is_kept_out_and_nothing_is_forbidden(lively: Desk, place: Place, theme: str) -> None:
-    lively.begin()
-    lively.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-    place.open(lively)
-    assert violations(lively) == []
-    lively.check()
+def test_nobody_is_kept_out_and_nothing_is_forbidden(lively: Desk, place: Place) -> None:
+    keeps_nobody_out(lively, place, "light")
+
+
+@pytest.mark.parametrize("place", PAGES, ids=lambda place: place.name)
+def test_nobody_is_kept_out_in_chinese_and_in_the_dark(chinese: Desk, place: Place) -> None:
+    keeps_nobody_out(chinese, place, "dark")
+    assert chinese.page.evaluate("document.documentElement.lang") == "zh-CN"
+
+
+def keeps_nobody_out(desk: Desk, place: Place, theme: Literal["light", "dark"]) -> None:
+    desk.begin()
+    desk.page.emulate_media(color_scheme=theme)
+    place.open(desk)
+    assert violations(desk) == []
+    desk.check()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -83,6 +100,14 @@ def test_no_page_is_wider_than_the_window(lively: Desk, place: Place, width: int
         assert lively.page.evaluate("document.documentElement.scrollWidth") <= width
     finally:
         lively.page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_help_is_a_click_away_and_leads_to_what_it_tells_of(desk: Desk) -> None:
+    desk.go("servers")
+    desk.page.get_by_role("navigation").get_by_role("link", name="Help").click()
+    expect(desk.page.get_by_role("heading", name="What is where")).to_be_visible()
+    desk.page.get_by_role("main").get_by_role("link", name="Doctor").click()
+    expect(desk.page.get_by_role("heading", name="Doctor", level=1)).to_be_visible()
 
 
 def test_the_language_is_chosen_and_kept(desk: Desk) -> None:

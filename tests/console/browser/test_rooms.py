@@ -2,9 +2,10 @@
 them, which takes a while to set up."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
-from shardwright.ops import doctor, looking, masters
+from shardwright.ops import doctor, looking, masters, slices
+from shardwright.recipes import slicing
 from shardwright.registry import Create, Landed
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage, wait_until
@@ -42,14 +43,43 @@ def test_a_master_resigns(desk: Desk, stage: Stage) -> None:
     wait_until(lambda: master(stage) not in (None, before), "another one is master")
 
 
-def test_slices_are_shown_with_their_holders_epoch_and_round(desk: Desk) -> None:
+def fact(desk: Desk, name: str) -> Locator:
+    """What is told under a heading."""
+    return desk.page.locator("dl").last.locator(f"dt:text-is('{name}') + dd")
+
+
+def test_slices_are_shown_with_their_holders_epoch_and_round(desk: Desk, stage: Stage) -> None:
+    with stage.registry() as registry:
+        epoch = slices.show(registry, "feeds").epoch
     desk.go("recipes")
     expect(desk.page.get_by_role("heading", name="feeds")).to_be_visible()
-    expect(desk.page.get_by_text("Closed: everybody works")).to_be_visible()
+    expect(fact(desk, "Round")).to_have_text("Closed: everybody works")
+    assert epoch > 0
+    expect(fact(desk, "Epoch")).to_have_text(str(epoch))
     holders = desk.page.get_by_role("table").last.get_by_role("row")
     expect(holders).to_have_count(3)
     expect(holders.nth(1)).to_contain_text("10.0.1.")
     expect(holders.nth(2)).to_contain_text("10.0.1.")
+
+
+def test_a_round_that_is_open_is_shown_as_it_is(desk: Desk, stage: Stage) -> None:
+    """One that stays so: its nodes are there, and nobody to close it."""
+    there, gone = "10.0.1.8@-@someone", "10.0.1.9@-@another"
+    nodes = {
+        f"{slicing.INSTANCES}/{there}": slicing.card(there),
+        slicing.NECESSARY: "",
+        slicing.holder(0): gone,
+    }
+    with stage.registry() as registry:
+        writes = [Create(f"/paused/{path}", data) for path, data in nodes.items()]
+        assert isinstance(registry.wait(registry.commit(*writes)), Landed)
+        epoch = slices.show(registry, "paused").epoch
+        desk.go("recipes?slices=paused")
+        expect(fact(desk, "Round")).to_have_text("Open: everybody pauses")
+        assert epoch > 0
+        expect(fact(desk, "Epoch")).to_have_text(str(epoch))
+        expect(fact(desk, "There without a slice")).to_have_text(there)
+        expect(desk.page.get_by_role("row").filter(has_text=gone)).to_contain_text("is gone")
 
 
 def test_a_sharding_that_nobody_has_begun_is_said_to_be_none(desk: Desk) -> None:

@@ -91,6 +91,33 @@ def test_a_server_is_drained_shut_down_and_removed(desk: Desk, stage: Stage) -> 
     stage.end(newcomer)
 
 
+def test_one_job_and_one_instance_are_shut_down_on_one_server(desk: Desk, stage: Stage) -> None:
+    names = ["guest-one", "guest-two", "guest-three"]
+    (visitor,) = stage.start(jobs=[{"name": name, "shards": 1} for name in names])
+
+    def here() -> list[str]:
+        with stage.registry() as registry:
+            found = {name: jobs.detail(registry, name).members for name in names}
+        return [name for name, members in found.items() if members]
+
+    desk.go(f"servers/{visitor.address}")
+    instances = desk.page.get_by_role("row").filter(has_text=f"{visitor.address}@-@")
+    expect(instances).to_have_count(3)
+    desk.choose("Actions for guest-one", "Shut down")
+    desk.confirm("Shut down")
+    expect(instances).to_have_count(2)
+    assert here() == ["guest-two", "guest-three"]
+    instances.filter(has_text="guest-two").get_by_role("button").click()
+    desk.page.get_by_role("menuitem", name="Shut down").click()
+    desk.confirm("Shut down")
+    expect(instances).to_have_count(1)
+    assert here() == ["guest-three"]
+    stage.end(visitor)
+    with stage.operator() as operator:
+        for name in names:
+            operator.remove(name)
+
+
 def test_a_server_is_drained_and_let_work_again(desk: Desk, stage: Stage) -> None:
     def draining() -> list[bool]:
         with stage.registry() as registry:

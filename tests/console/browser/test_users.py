@@ -1,6 +1,8 @@
 """Accounts: signing in, who may do what, and what is not offered to those who may not."""
 
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -8,6 +10,7 @@ from playwright.sync_api import Browser, expect
 from tests.console.browser.conftest import ADMIN
 from tests.console.browser.desk import Desk
 from tests.console.browser.stage import Stage
+from tests.console.provider import CLIENT, SECRET, Provider
 
 pytestmark = [pytest.mark.slow]
 PASSWORD = "a password for tests"
@@ -73,7 +76,7 @@ def test_a_viewer_is_offered_nothing_that_changes_anything(desk: Desk, other: De
     assert other.page.get_by_role("checkbox").count() == 0
 
 
-def test_a_role_is_changed_and_counts_at_once(desk: Desk, other: Desk) -> None:
+def test_a_role_and_a_password_are_changed_and_count_at_once(desk: Desk, other: Desk) -> None:
     add(desk, "carl", "viewer")
     other.sign_in("carl", PASSWORD)
     expect(other.page.get_by_role("link", name="Servers")).to_be_visible()
@@ -81,10 +84,11 @@ def test_a_role_is_changed_and_counts_at_once(desk: Desk, other: Desk) -> None:
     desk.button("Edit carl").click()
     dialog = desk.page.get_by_role("dialog")
     dialog.get_by_label("main", exact=True).select_option("operator")
+    dialog.get_by_label("New password").fill("a password from ann")
     desk.confirm("Save")
     expect(desk.page.get_by_role("row", name="carl").first).to_contain_text("Operator")
-    other.page.reload()  # whoever's role is another now signs in anew
-    other.sign_in("carl", PASSWORD)
+    other.page.reload()  # whoever's role or password is another now signs in anew
+    other.sign_in("carl", "a password from ann")
     expect(other.page.get_by_role("link", name="Servers")).to_be_visible()
     other.go("servers")
     expect(other.button("Actions for 10.0.0.1")).to_be_visible()
@@ -125,3 +129,41 @@ def test_somebody_changes_their_own_password(desk: Desk, other: Desk) -> None:
     other.choose("Account", "Sign out")
     other.sign_in("fred", "another password")
     expect(other.page.get_by_role("link", name="Servers")).to_be_visible()
+
+
+VOUCHING = """
+[console.oidc]
+issuer = "{issuer}"
+client_id = "{client}"
+client_secret = "${{file:{secret}}}"
+label = "Example"
+
+[console.oidc.roles]
+sre = {{ "*" = "operator" }}
+"""
+
+
+def test_somebody_comes_in_by_the_word_of_a_provider(stage: Stage, browser: Browser, tmp_path: Path) -> None:
+    """Who stands on another site than the console: it is reached by another name here."""
+    secret = tmp_path / "secret"
+    secret.write_text(SECRET)
+    with Provider(time.time) as provider:
+        said = VOUCHING.format(issuer=provider.issuer, client=CLIENT, secret=secret)
+        (tmp_path / "shardwright.toml").write_text(said)
+        console = stage.open_console(folder=tmp_path)
+        with Desk(browser, console) as first:
+            first.sign_in_first("root", PASSWORD)
+        with Desk(browser, console, url=console.url.replace("127.0.0.1", "localhost")) as desk:
+            desk.page.goto(f"{desk.url}/")
+            desk.page.get_by_role("link", name="Sign in with Example").click()
+            expect(desk.row("index-photos").first).to_be_visible()
+            assert provider.asked.count("/token") == 1
+            desk.button("Account").click()
+            expect(desk.page.get_by_text("ann, Operator here")).to_be_visible()
+            expect(desk.page.get_by_role("link", name="Users")).to_have_count(0)
+            desk.page.reload()
+            expect(desk.row("index-photos").first).to_be_visible()
+            outside = [
+                each for each in desk.complaints if not each.startswith(f"asked outside: {provider.issuer}")
+            ]
+            assert outside == []
