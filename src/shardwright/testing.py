@@ -65,9 +65,9 @@ class Replica:
         clock = self._cluster.clock
         clock.at(clock.boot() + self._lasting, lambda: self._end(shard, end, ended))
 
-    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], None]:
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], bool]:
         ended(do_it(act))
-        return lambda: None
+        return lambda: False
 
     def forget(self, job: str) -> None:
         """Nothing is kept."""

@@ -1,6 +1,8 @@
 """Listeners: in each process around its shards of a fire, and once in the cluster around all of them."""
 
+import queue
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +12,14 @@ from shardwright import Fire, JobError, Listener, Scheduler, Shard
 from shardwright.jobs import JobConfig
 from shardwright.registry import Create
 from shardwright.runtime.bodies import Body
-from shardwright.runtime.listeners import Caller, Party
+from shardwright.runtime.listeners import Caller, Failing, Party
 from shardwright.runtime.tries import Ended, do_it
+from shardwright.runtime.work import Workshop
 from shardwright.testing import Cluster, Replica
 from tests.runtime.test_runs import last
 
 FIRE = 10.0
+PATIENCE = 20.0
 
 
 class Diary(Listener):
@@ -225,9 +229,14 @@ class Later:
         self.asked: list[Callable[[], None]] = []
         self.left_behind: list[str] = []
 
-    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], None]:
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], bool]:
         self.asked.append(lambda: ended(do_it(act)))
-        return lambda: self.left_behind.append(config.name)
+
+        def leave_behind() -> bool:
+            self.left_behind.append(config.name)
+            return True
+
+        return leave_behind
 
     def free(self, config: JobConfig) -> int:
         return 1
@@ -436,6 +445,82 @@ def test_one_that_has_not_come_back_is_not_called_for_the_next_fire_either(
     workers.asked.pop()()
     cluster.advance(seconds=60)
     assert len(workers.asked) == 1  # it has come back, and is called again
+
+
+class Threads:
+    """A caller with a real thread, whose deadlines pass when they are told to."""
+
+    def __init__(self) -> None:
+        self.workshop, self.config = Workshop(1), JobConfig.of({"name": "job"})
+        self.failed: list[str] = []
+        self._notes = queue.SimpleQueue[Callable[[], None]]()
+        self._deadlines: list[Callable[[], None]] = []
+        self._caller = Caller(self.workshop, self._notes.put, self._later, self._report)
+
+    def _later(self, seconds: float, note: Callable[[], None]) -> Callable[[], None]:
+        self._deadlines.append(note)
+        return lambda: None
+
+    def _report(self, config: JobConfig, failing: Failing) -> None:
+        self.failed.append(str(failing))
+
+    def call(self, listener: Listener) -> None:
+        fire = Fire("job", None, (0,))
+        self._caller.call(self.config, [listener], "started", fire, lambda failing: None)
+
+    def pass_deadline(self) -> None:
+        self._deadlines.pop()()
+
+    def hear(self) -> None:
+        """Wait until a call has come back."""
+        self._notes.get(timeout=PATIENCE)()
+
+
+class Gate(Listener):
+    """Does not come back before it is opened."""
+
+    def __init__(self) -> None:
+        self.entered, self.opened = queue.SimpleQueue[str](), threading.Event()
+
+    def started(self, fire: Fire) -> None:
+        self.entered.put(fire.job)
+        self.opened.wait(PATIENCE)
+
+
+def test_one_that_comes_back_late_from_its_thread_is_called_again_from_then_on() -> None:
+    threads, gate = Threads(), Gate()
+    threads.call(gate)
+    gate.entered.get(timeout=PATIENCE)
+    threads.pass_deadline()
+    threads.call(gate)
+    assert threads.failed == [
+        "Gate.started has not come back within 600 s: it is left behind",
+        "Gate.started has not come back from the call before, and is not called",
+    ]
+    gate.opened.set()
+    threads.hear()
+    threads.call(gate)
+    gate.entered.get(timeout=PATIENCE)
+    threads.hear()
+    assert len(threads.failed) == 2
+    threads.workshop.close()
+
+
+def test_one_that_no_thread_had_time_for_is_not_called_late_and_is_called_the_next_time() -> None:
+    threads, busy, gate = Threads(), Gate(), Gate()
+    gate.opened.set()
+    threads.call(busy)
+    busy.entered.get(timeout=PATIENCE)
+    threads.call(gate)
+    threads.pass_deadline()
+    assert threads.failed == ["Gate.started could not be called within 600 s: no thread is free"]
+    busy.opened.set()
+    threads.hear()
+    threads.call(gate)
+    threads.hear()
+    gate.entered.get(timeout=PATIENCE)
+    assert gate.entered.empty()  # once, and not late
+    threads.workshop.close()
 
 
 def test_the_others_are_called_where_one_does_not_come_back() -> None:

@@ -92,7 +92,7 @@ def test_what_is_called_for_a_job_with_a_pool_does_not_wait_for_the_threads_that
     workshop.close()
 
 
-def test_what_is_left_behind_leaves_its_place_to_another_and_is_not_heard_any_more() -> None:
+def test_what_is_left_behind_leaves_its_place_to_another_and_is_told_when_it_comes_back() -> None:
     bench, workshop, one = Bench(), Workshop(1), config(pool="SINGLE_THREAD")
     hangs, goes_on = queue.SimpleQueue[threading.Thread](), threading.Event()
 
@@ -105,13 +105,14 @@ def test_what_is_left_behind_leaves_its_place_to_another_and_is_not_heard_any_mo
     bench.go.set()
     bench.run(workshop, one, 0)  # waits for the one thread there is
     assert (workshop.free(one), bench.began.empty()) == (0, True)
-    leave_behind()
+    assert leave_behind()
     assert bench.outcomes(1) == [OK]
     goes_on.set()
     thread.join(PATIENCE)
     assert not thread.is_alive()
-    assert (workshop.free(one), bench.ends.empty()) == (1, True)
-    leave_behind()
+    assert bench.outcomes(1) == [FAILED]
+    assert workshop.free(one) == 1
+    assert not leave_behind()
     assert workshop.free(one) == 1
     workshop.close()
 
@@ -121,7 +122,7 @@ def test_what_is_left_behind_before_its_turn_never_begins() -> None:
     bench.run(workshop, one, 0)
     bench.who_began(1)
     called: list[str] = []
-    workshop.call(one, lambda: called.append("called"), bench.ends.put)()
+    assert not workshop.call(one, lambda: called.append("called"), bench.ends.put)()
     bench.go.set()
     bench.run(workshop, one, 1)
     assert bench.outcomes(2) == [OK, OK]

@@ -181,7 +181,7 @@ class Trial:
     def free(self, config: JobConfig) -> int:
         return 1
 
-    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], None]:
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], bool]:
         raise NotImplementedError
 
     def forget(self, job: str) -> None: ...

@@ -150,10 +150,6 @@ class Failing(Exception):
         self.vital = listener.vital
 
 
-def _nothing() -> None:
-    """There is nothing to be done."""
-
-
 class Caller:
     """Calls listeners, one after the other, whatever becomes of the others; each for as long as it may take.
     In the reactor's thread, except what is called.
@@ -206,35 +202,34 @@ class Caller:
         then: Callable[[Failing | None], None],
     ) -> None:
         key, waited_for = (id(listener), name), True
-        call_off, leave_behind = _nothing, _nothing
         if key in self._hung:
             then(Failing(listener, name, "has not come back from the call before, and is not called"))
             return
 
         def ended(end: End) -> None:
             nonlocal waited_for
-            self._hung.discard(key)
-            if waited_for:
-                waited_for = False
+            if not waited_for:
+                self._hung.discard(key)
+                return
+            waited_for = False
+            if call_off is not None:
                 call_off()
-                failing = Failing(listener, name) if end.error is not None else None
-                if failing is not None:
-                    failing.__cause__ = end.error
-                then(failing)
+            failing = Failing(listener, name) if end.error is not None else None
+            if failing is not None:
+                failing.__cause__ = end.error
+            then(failing)
 
         def give_up() -> None:
             nonlocal waited_for
             waited_for = False
-            self._hung.add(key)
-            leave_behind()
-            then(
-                Failing(
-                    listener, name, f"has not come back within {listener.deadline:g} s: it is left behind"
-                )
-            )
+            if leave_behind():
+                self._hung.add(key)
+                then(Failing(listener, name, f"has not come back within {seconds:g} s: it is left behind"))
+            else:
+                then(Failing(listener, name, f"could not be called within {seconds:g} s: no thread is free"))
 
-        if listener.deadline is not None:
-            call_off = self._later(listener.deadline, give_up)
+        seconds = listener.deadline
+        call_off = self._later(seconds, give_up) if seconds is not None else None
         leave_behind = self._workers.call(
             config, lambda: getattr(listener, name)(fire), lambda end: self._post(lambda: ended(end))
         )

@@ -35,9 +35,10 @@ class Workers(Protocol):
     def run(self, config: JobConfig, shard: Shard, body: Body, ended: Ended) -> None:
         """Run a shard when there is room, and tell how it came out; returns at once."""
 
-    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], None]:
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], bool]:
         """Do something for a job that is no run, and tell how it came out; returns at once, with what to call
-        when nobody waits for that any longer: it does not begin then, or is left behind with its thread."""
+        when nobody waits for that any longer. What has not begun never will then; else it is left behind with
+        its thread, which that says, and its end is told when it comes."""
 
     def forget(self, job: str) -> None:
         """A job is no longer here: what is kept for it alone may go."""
@@ -91,7 +92,7 @@ class Workshop:
         limit.most, limit.place = config.concurrency, place
         limit.run(shard, body, ended)
 
-    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], None]:
+    def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], bool]:
         return self._pool(config).call(act, ended)
 
     def forget(self, job: str) -> None:
@@ -175,27 +176,28 @@ class Pool:
     def run(self, shard: Shard, body: Body, ended: Ended) -> None:
         self._submit(lambda: whatever_comes(lambda: try_it(shard, body)), ended)
 
-    def call(self, act: Callable[[], object], ended: Ended) -> Callable[[], None]:
+    def call(self, act: Callable[[], object], ended: Ended) -> Callable[[], bool]:
         return self._submit(lambda: whatever_comes(lambda: do_it(act)), ended)
 
-    def _submit(self, act: Callable[[], End], ended: Ended) -> Callable[[], None]:
+    def _submit(self, act: Callable[[], End], ended: Ended) -> Callable[[], bool]:
         context, begun = contextvars.copy_context(), threading.Lock()
 
         def work() -> bool:
             return not begun.acquire(blocking=False) or over(context.run(act))
 
         def over(end: End) -> bool:
-            if not self._is_off(begun):
-                return False
+            was_waited_for = self._is_off(begun)
             ended(end)
-            return True
+            return was_waited_for
 
-        def leave_behind() -> None:
+        def leave_behind() -> bool:
             was_in_line = begun.acquire(blocking=False)
-            if self._is_off(begun) and not was_in_line:
-                with self._beginning:
-                    self._begun -= 1
-                self._have_it_done()
+            if not self._is_off(begun) or was_in_line:
+                return False
+            with self._beginning:
+                self._begun -= 1
+            self._have_it_done()
+            return True
 
         self._busy.add(begun)
         self._line.put(work)
