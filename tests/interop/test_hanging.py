@@ -13,7 +13,7 @@ PERIOD = 3.0
 SESSION = 4.0
 
 #: Long enough for a Java member to come and stand behind one of ours that is gone already.
-LONG = 12.0
+LONG = 10.0
 
 ELECTION = "leader/election/latch"
 
@@ -68,4 +68,3 @@ def goes_on(job: Job, java: Peer, python: Peer, *others: Peer) -> None:
         return
     python.cont()
     job.until_shared_out(4, java, python, *others)
-    assert list(job.next_fires(1, PERIOD).values()) == [[0, 1, 2, 3]]

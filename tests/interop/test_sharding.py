@@ -170,10 +170,9 @@ def requests(proxy: Proxy) -> int:
     return sum(count for name, count in proxy.requests.items() if name != "ping")
 
 
-@pytest.mark.parametrize("first", ["java", "python"])
-def test_where_runs_are_not_monitored_nobody_marks_them_and_every_fire_runs(job: Job, first: str) -> None:
+def test_where_runs_are_not_monitored_nobody_marks_them_and_every_fire_runs(job: Job) -> None:
     job.cron, job.shards, job.monitor = EVERY_THIRD_SECOND, 4, False
-    job.members(first, length=1.0)
+    job.members("java", length=1.0)
     job.until(lambda: len(job.story.open()) == 4)
     assert job.running() == []
     assert list(job.next_fires(2, PERIOD).values()) == 2 * [[0, 1, 2, 3]]

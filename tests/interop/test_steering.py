@@ -121,8 +121,8 @@ def assert_fires_at(job: Job, seconds: range) -> None:
 @pytest.mark.parametrize("dying", ["java", "python"])
 def test_when_either_side_has_switched_failover_off_nothing_is_taken_over(job: Job, dying: str) -> None:
     """The one switches it off whose member will live."""
-    job.cron, job.shards, job.failover = "0/15 * * * * ?", 4, True
-    peers = job.members("java", session=4.0, lengths={dying: 10.0})
+    job.cron, job.shards, job.failover = "0/12 * * * * ?", 4, True
+    peers = job.members("java", session=4.0, lengths={dying: 6.0})
     (survivor,) = {*peers} - {dying}
     console = job.console()
     job.until(lambda: len(job.story.open(dying)) == 2)
@@ -142,7 +142,7 @@ def test_when_either_side_has_switched_failover_off_nothing_is_taken_over(job: J
     job.until(lambda: job.id_of(peers[dying]) is None)
     job.until(lambda: len(job.story.runs(since=place, who=survivor)) >= 4)
     runs = job.story.runs(since=place)
-    assert {run.began // 15_000 for run in runs} == {max(run.began // 15_000 for run in runs)}
+    assert {run.began // 12_000 for run in runs} == {max(run.began // 12_000 for run in runs)}
     assert {run.source for run in runs} <= {"", "scheduled"}
     assert sorted(run.item for run in runs) == ALL
 
