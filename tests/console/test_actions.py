@@ -1,6 +1,10 @@
 """Counting what was done on the page against what can be done."""
 
 import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from tests.console.browser import actions
 
@@ -23,3 +27,26 @@ def test_what_was_asked_for_is_done_and_nothing_else() -> None:
     found = actions.done(DESCRIPTION, asked) & actions.wanted(DESCRIPTION)
     bulk = "POST /api/r/{registry}/bulk"
     assert found == {DISABLE, f"{DISABLE} server", bulk, f"{bulk} jobs", f"{bulk} action=trigger"}
+
+
+@pytest.mark.parametrize(
+    ("files", "keyword", "failed", "counts"),
+    [
+        (actions.ALL, "", 0, True),
+        (actions.ALL, "some", 0, False),
+        (actions.ALL, "", 1, False),
+        (set(), "", 0, False),
+    ],
+)
+def test_what_nobody_has_done_fails_a_run_of_all_browser_tests_and_no_other(
+    files: set[str], keyword: str, failed: int, counts: bool
+) -> None:
+    config = SimpleNamespace(option=SimpleNamespace(keyword=keyword), args=["tests"])
+    session: Any = SimpleNamespace(config=config, testsfailed=failed, exitstatus=pytest.ExitCode.OK)
+    counted = actions.Actions()
+    counted.files = set(files)
+    counted.asked = {("POST", "/api/logout", "")}
+    counted.pytest_sessionfinish(session)
+    assert (session.exitstatus == pytest.ExitCode.TESTS_FAILED) == counts
+    assert "POST /api/logout" not in counted.missing
+    assert ("POST /api/r/{registry}/bulk action=shutdown" in counted.missing) == counts

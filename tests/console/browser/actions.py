@@ -22,6 +22,9 @@ TOLD = "steered"
 #: The description of the API, of which `scripts/ui check` sees that it is the app's.
 DESCRIPTION = Path(ROOT, "console-ui/openapi.json")
 
+#: The files of all browser tests, as reports name them.
+ALL = {str(file.relative_to(ROOT)) for file in Path(__file__).parent.glob("test_*.py")}
+
 Asked = tuple[str, str, str]
 
 
@@ -88,10 +91,8 @@ class Actions:
                 self.asked |= {(str(method), str(path), str(text)) for method, path, text in value}
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        here = Path(__file__).parent
-        all_of_them = {str(file.relative_to(ROOT)) for file in here.glob("test_*.py")}
         some = session.config.option.keyword or any("::" in each for each in session.config.args)
-        if some or session.testsfailed or not self.files >= all_of_them:
+        if some or session.testsfailed or not self.files >= ALL:
             return
         description = json.loads(DESCRIPTION.read_text(encoding="utf-8"))
         self.missing = sorted(wanted(description) - done(description, self.asked))

@@ -130,6 +130,23 @@ def test_one_shard_is_run_again(desk: Desk) -> None:
     expect(desk.page.get_by_role("dialog")).to_contain_text("Attempt 2")
 
 
+def test_a_whole_fire_is_run_again(desk: Desk) -> None:
+    past = wait_for_fires(desk, job="send-invoices", shard=0, outcome="ok")
+
+    def attempts() -> dict[int, int]:
+        known = fires(desk, job="send-invoices", limit=500)
+        return {each["shard"]: len(each["attempts"]) for each in known if each["fire"] == past["fire"]}
+
+    wait_until(lambda: len(attempts()) == 3, "all its shards are known")
+    again = {shard: count + 1 for shard, count in attempts().items()}
+    desk.go(f"history?job=send-invoices&shard=0&fire={past['fire'].replace('+', '%2B')}")
+    desk.button("Run the whole fire again").click()
+    desk.page.get_by_role("dialog", name="Run all shards").get_by_role(
+        "button", name="Run the whole fire again"
+    ).click()
+    wait_until(lambda: attempts() == again, "each shard has run once more for it")
+
+
 def test_what_java_members_wrote_into_elasticjobs_tables_is_shown(desk: Desk, stage: Stage) -> None:
     now = datetime.now(UTC).replace(microsecond=0)
     with Store(stage.history, trace=True) as store:
