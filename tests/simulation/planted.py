@@ -164,12 +164,6 @@ def _unprotected_create(write: Write, step: Step) -> Write:
     return write
 
 
-def _moves_what_runs(write: Write, step: Step) -> Write | None:
-    guard = isinstance(write, Forbid) and write.path.endswith("/running")
-    moves = any(isinstance(each, Put) and each.path.endswith("/instance") for each in step.writes)
-    return None if guard and moves else write
-
-
 def _calls_unguarded(write: Write, step: Step) -> Write:
     if isinstance(write, Put) and write.path.endswith("/called"):
         return replace(write, version=None)
@@ -293,6 +287,8 @@ def _always(*_: object) -> bool:
 
 
 #: What each bug is called.
+#: That a shard is moved although a run of it has begun shows in fewer than one of four hundred, too: its guard
+#: stands in tests/coordination/test_sharding.py.
 #: That an answer from an earlier session is believed, or one that comes when the lease is out, shows in fewer
 #: than one of a hundred seeds: tests/runtime/test_member.py shows both step by step.
 BUGS: dict[str, Bug] = {
@@ -310,7 +306,6 @@ BUGS: dict[str, Bug] = {
     "a hook is called by whoever comes": replace(
         rewriting(_calls_unguarded), instead=((barrier, "caller", _always),), hooks=True
     ),
-    "a shard is moved although a run of it has begun": rewriting(_moves_what_runs),
     "nobody rescues": without("failover"),
     "nobody shares out": without("sharding"),
     "nobody is elected": without("leader"),

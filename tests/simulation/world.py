@@ -338,9 +338,13 @@ class World:
         process.hands.begin(claim, token)
 
     def may_try_again(self, process: Process, claim: Claim) -> None:
-        """A try follows another: nobody may have begun the shard since."""
-        if not self._is_alive(process):
+        """A try follows another: nobody may have begun the shard since. Only one that the registry gave up
+        before its time, and that has not heard of it yet, cannot be kept from it."""
+        lease = process.registry._session
+        if lease is None or lease.lease_left() <= 0:
             self.object(f"{process.name} tries again although it may be given up: {claim}")
+        elif not self.store.is_alive(lease.id):
+            return
         token = process.running.pop((claim.item, claim.attempt))
         self._runs_nowhere_else(claim.item)
         process.running[claim.item, claim.attempt] = token
