@@ -287,8 +287,8 @@ def _always(*_: object) -> bool:
 
 
 #: What each bug is called.
-#: That a shard is moved although a run of it has begun shows in fewer than one of four hundred, too: its guard
-#: stands in tests/coordination/test_sharding.py.
+#: That a shard is moved although a run of it has begun shows in fewer than one of four hundred seeds: its
+#: guard stands in tests/coordination/test_sharding.py.
 #: That an answer from an earlier session is believed, or one that comes when the lease is out, shows in fewer
 #: than one of a hundred seeds: tests/runtime/test_member.py shows both step by step.
 BUGS: dict[str, Bug] = {
