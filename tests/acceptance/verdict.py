@@ -336,17 +336,20 @@ def _in_time(history: History, run: Run, begin: float, end: float) -> bool:
 
 def idle(history: History) -> Iterator[Violation]:
     """What is done to one process must hit the last that ran some shard, and what is done to all must fall
-    into a run, or last from one to another."""
-    for fault in history.faults:
-        if fault.kind == "step":
-            continue
-        over = fault.at if fault.until is None else fault.until
-        last = {shard: [run for run in runs if run.began <= over] for shard, runs in history.shards().items()}
-        if not any(_met(history, fault, runs) for runs in last.values() if runs):
-            yield Violation("IDLE", f"{fault} met nobody at work")
+    into a run, or last from one to another. Of several faults one will do: who is given the first shards is
+    left to chance."""
+    faults = [fault for fault in history.faults if fault.kind != "step"]
+    if not any(_met_work(history, fault) for fault in faults):
+        yield from (Violation("IDLE", f"{fault} met nobody at work") for fault in faults)
 
 
-def _met(history: History, fault: Fault, runs: Sequence[Run]) -> bool:
+def _met_work(history: History, fault: Fault) -> bool:
+    over = fault.at if fault.until is None else fault.until
+    last = [[run for run in runs if run.began <= over] for runs in history.shards().values()]
+    return any(_met(fault, runs) for runs in last if runs)
+
+
+def _met(fault: Fault, runs: Sequence[Run]) -> bool:
     before = [run for run in runs if run.began <= fault.at]
     if fault.pid is not None:
         return bool(before) and before[-1].pid == fault.pid
