@@ -69,7 +69,7 @@ def test_what_the_one_who_took_it_over_left_behind_is_taken_over_in_turn(
     job.until(lambda: [run for run in job.story.open("heir") if run.item == lost])
     start[third]("last", session=SESSION)
     # Of one who dies over its own shard and another's, ElasticJob sees only to the latter.
-    job.until(lambda: [run.item for run in job.story.open("heir")] == [lost])
+    job.until(lambda: [run.item for run in job.story.open("heir")] == [lost] == job.running())
     heir.kill()
     job.until(lambda: [run for run in job.story.runs(who="last") if run.item == lost])
     if third == "python":
