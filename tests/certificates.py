@@ -1,6 +1,8 @@
 """Certificates for tests of TLS: an authority, a server on loopback and a client, made by openssl."""
 
 import shutil
+import socket
+import ssl
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,3 +44,13 @@ def _issue(directory: Path, name: str, *signed_by: str | Path) -> Path:
     )
     both.write_bytes(key.read_bytes() + certificate.read_bytes())
     return both
+
+
+def secured(context: ssl.SSLContext, caller: socket.socket, *, at_once: bool = True) -> ssl.SSLSocket:
+    """A caller's connection with TLS on it. Python loses a connection, open, whose caller is gone already."""
+    try:
+        caller.getpeername()
+    except OSError:
+        caller.close()
+        raise
+    return context.wrap_socket(caller, server_side=True, do_handshake_on_connect=at_once)

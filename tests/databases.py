@@ -25,6 +25,9 @@ from tests.faults.processes import Process
 
 PATIENCE = 60.0
 
+#: What a PostgreSQL says where children of one that was killed have not noticed yet.
+STILL_USED = "is still in use"
+
 # Neither server is to be run by root.
 AS_NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] if os.geteuid() == 0 else []
 
@@ -72,8 +75,7 @@ class Database(ABC):
         self.launch()
 
     def launch(self) -> None:
-        with self._log.open("ab") as log:
-            self._process = Process([*AS_NOBODY, *self.command()], output=log)
+        self._process = self._begun()
         deadline = time.monotonic() + PATIENCE
         while not self.answers():
             try:
@@ -83,9 +85,16 @@ class Database(ABC):
                     continue
             self.kill()
             log_text = self._log.read_text(errors="replace")
+            if STILL_USED in log_text[-4000:] and time.monotonic() < deadline:
+                self._process = self._begun()
+                continue
             raise RuntimeError(
                 f"{type(self).__name__} does not serve; the end of its log:\n{log_text[-4000:]}"
             )
+
+    def _begun(self) -> Process:
+        with self._log.open("ab") as log:
+            return Process([*AS_NOBODY, *self.command()], output=log)
 
     def close(self) -> None:
         """End it and throw its data away."""

@@ -1,5 +1,7 @@
 """Which settings are secret, and what is left of them when they are shown."""
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -195,6 +197,28 @@ def test_masking_twice_is_masking_once(text: str, key: str) -> None:
 def test_masking_a_long_text_takes_little_time(unit: str) -> None:
     for start in ("", "password="):
         secrets.masked(start + unit * (64 * 1024 // len(unit)))
+
+
+def test_a_run_of_backslashes_is_masked_about_as_soon_as_a_run_of_letters() -> None:
+    def effort(value: str) -> float:
+        begin = time.thread_time()
+        assert secrets.masked(f"token={value}") == "token=***"
+        return time.thread_time() - begin
+
+    letters = min(effort("x" * 16_000) for _ in range(5))
+    assert min(effort("\\" * 16_000) for _ in range(3)) < 50 * letters
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('token=\\\\"\nx', 'token=***\\"\nx'),
+        ('token=\\"\\\\" pw: [a\nhunter2', 'token=***\\" pw: ***'),
+        ('token=\\"hunter2\\\\\\" and more', 'token=***\\\\\\" and more'),
+    ],
+)
+def test_a_value_ends_before_the_backslashes_of_its_closing_quote(text: str, shown: str) -> None:
+    assert secrets.masked(text) == shown
 
 
 def test_a_user_may_add_words(monkeypatch: pytest.MonkeyPatch) -> None:

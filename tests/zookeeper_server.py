@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import socket
+import ssl
 import tempfile
 import time
 from collections.abc import Mapping
@@ -184,7 +185,7 @@ class Server:
 
     def wait_until_serving(self) -> None:
         deadline = time.monotonic() + PATIENCE
-        while not (self.mode() and self._is_ours()):
+        while not (self.mode() and self._is_ours() and self._serves_securely()):
             try:
                 self.process.wait(within=0.03)
             except TimeoutError:
@@ -203,6 +204,22 @@ class Server:
     def _is_ours(self) -> bool:
         """Another test run's server may have taken the port and answer in our server's place."""
         return f"{self.directory}/" in self.ask("conf")
+
+    def _serves_securely(self) -> bool:
+        """The secure port is open before there is a server behind it: who comes then is turned away."""
+        if not self._tls:
+            return True
+        tls = ssl.create_default_context(cafile=self._tls.authority)
+        tls.load_cert_chain(self._tls.client)
+        try:
+            with (
+                socket.create_connection(("127.0.0.1", self.secure_port), timeout=5) as plain,
+                tls.wrap_socket(plain, server_hostname="localhost") as connection,
+            ):
+                connection.sendall(b"ruok")
+                return connection.recv(100) == b"imok"
+        except OSError:
+            return False
 
     def _configuration(self) -> dict[str, object]:
         plain = {"clientPort": self.port, "clientPortAddress": "127.0.0.1", **self._settings}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Fleet, JobRow, LiveRow, Statistics } from "../src/api/types";
-import { isOutdated, patchFleet, patchJob } from "../src/live/patch";
+import { FIRES, isOutdated, patchFleet, patchJob } from "../src/live/patch";
 
 function live(name: string, more: Partial<LiveRow> = {}): LiveRow {
   return {
@@ -39,6 +39,48 @@ test("a job that changed is shown as it is now, and how late it was stays", () =
   });
   expect(patched.jobs.map((job) => job.status)).toEqual(["OK", "CRASHED"]);
   expect(patched.jobs[1]?.late).toEqual([0.1, 0.2]);
+});
+
+const last = (fire: string, late: number | null): NonNullable<LiveRow["last"]> => ({
+  fire,
+  due: `2030-01-01T00:0${fire}:00Z`,
+  disposition: "RAN",
+  outcome: "ok",
+  ended: null,
+  late,
+});
+
+test("the line of lateness grows with each fire, and no longer than it is", () => {
+  const grown = (before: JobRow, now: LiveRow["last"]) =>
+    patchFleet(page(before), { changed: [live("a", { last: now })], gone: [] }).jobs[0]?.late;
+  const before = row("a", { last: last("2", 0.2) });
+  expect(grown(before, last("3", 0.3))).toEqual([0.1, 0.2, 0.3]);
+  expect(grown(before, last("2", 0.7))).toEqual([0.1, 0.7]);
+  expect(grown(row("a", { late: [] }), last("1", null))).toEqual([null]);
+  const full = row("a", { last: last("2", 0), late: Array(FIRES).fill(0) });
+  expect(grown(full, last("3", 0.3))).toEqual([...Array(FIRES - 1).fill(0), 0.3]);
+});
+
+test("what is told after a page was fetched, of a fire before its last, is no news", () => {
+  const before = row("a", { last: last("3", 0.2) });
+  const told = (now: LiveRow["last"]) =>
+    patchFleet(page(before), { changed: [live("a", { status: "CRASHED", last: now })], gone: [] }).jobs[0];
+  for (const now of [last("2", 0.1), null]) {
+    expect(told(now)).toEqual({ ...before, status: "CRASHED" });
+  }
+});
+
+test("a page that is sorted by lateness is fetched anew when that changes", () => {
+  const here = page(row("a", { last: last("2", 0.2) }));
+  const event = (late: number) => ({
+    changed: [live("a", { last: last("3", late) })],
+    gone: [],
+    many: false,
+    statistics: statistics(1),
+  });
+  expect(isOutdated(here, event(0.3), { sort: "late" })).toBe(true);
+  expect(isOutdated(here, event(0.2), { sort: "late" })).toBe(false);
+  expect(isOutdated(here, event(0.3), {})).toBe(false);
 });
 
 test("a page that none of the changed jobs is on stays the same object", () => {

@@ -94,7 +94,8 @@ class JobConfig(BaseModel):
     pool: kinds.MaybeWord = None
     """How many threads a Java member runs its shards on: CPU or SINGLE_THREAD."""
     pool_key: PoolKey = "jobExecutorThreadPoolSizeProviderType"
-    """What the pool is called by this job's Java members: the former from 3.0.5 on, the latter before."""
+    """What the pool is called by this job's Java members: so from 3.0.5 on, jobExecutorServiceHandlerType
+    before."""
     error_handler: kinds.MaybeWord = None
     """What is done about a shard that fails: LOG (if unset), THROW, IGNORE, EMAIL, WECHAT, DINGTALK …"""
     listeners: kinds.Words = ()
@@ -119,13 +120,14 @@ class JobConfig(BaseModel):
     schedule: kinds.Schedule = None
     """When it fires, if not by Quartz: every 10s, crontab */5 * * * *, once 2026-12-24T18:00:00+01:00."""
     dst: Literal["quartz", "continuous"] | None = None
-    """What clock changes do to fires, see `cron`; unset: what Quartz does, or continuous for crontab."""
+    """What clock changes do to fires: quartz or continuous; unset: what Quartz does, or continuous for
+    crontab."""
     timeout: kinds.MaybeLength = None
-    """How long the run of a shard may take before it is stopped; unset: as long as it likes."""
+    """How long each try of a shard may take before it is stopped; unset: as long as it likes."""
     retries: kinds.Number = Field(default=0, ge=0, le=1000)
-    """How often a shard that failed is tried again within the fire."""
+    """How often a shard that failed, or took too long, is tried again within the fire."""
     retry_delay: kinds.Length = timedelta(seconds=1)
-    """The pause before the first retry; it doubles with each one after."""
+    """The pause before the first retry, less up to half of it by chance; it doubles with each one after."""
     retry_delay_max: kinds.Length = timedelta(minutes=5)
     """The longest pause before a retry."""
     overlap: Literal["skip", "queue", "cancel", "allow"] | None = None
@@ -137,7 +139,7 @@ class JobConfig(BaseModel):
     catch_up_max_count: kinds.Number = Field(default=100, ge=1, le=_HIGH)
     """How many fires are made up for at most."""
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
-    """What becomes of a shard whose runner died: it runs again elsewhere, or counts as skipped."""
+    """What becomes of a shard whose runner died, where there is failover: it runs again, or never does."""
     lease_lost: Literal["stop", "continue"] = "stop"
     """What a run does whose member has lost touch with the registry for too long: it is told to stop, or goes
     on at its own risk."""

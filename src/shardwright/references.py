@@ -8,7 +8,7 @@ process that uses it, at the moment of use; whoever resolves one keeps nothing o
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 
 from .errors import ConfigError
 
@@ -24,17 +24,9 @@ def has_any(value: str) -> bool:
     return _REFERENCE.search(value) is not None
 
 
-def all_in(values: Iterable[str]) -> frozenset[str]:
-    """The references in these texts."""
-    return frozenset(found[0] for value in values for found in _REFERENCE.finditer(value))
-
-
-def without(value: str, named: Collection[str]) -> str:
-    """The text with only those references that are named here; any other is a mere word from now on. Whoever
-    may write settings is not thereby one who may have the secrets of all who read them."""
-    return _REFERENCE.sub(
-        lambda found: found[0] if found[0] in named else f"[{found[2]} is not for this]", value
-    )
+def without(value: str) -> str:
+    """The text with no reference in it: each is a mere word from now on."""
+    return _REFERENCE.sub(lambda found: f"[{found[2]} is not for this]", value)
 
 
 def faults(value: str, *, key: str) -> Iterator[str]:

@@ -29,8 +29,11 @@ _SHOWN = re.compile(rf"""(\\*["']?)(?:\$\{{(?:env|file):[^{{}}]*\}}|\*\*\*)\1{_E
 _QUOTED = r"""(?:"(?:[^"\\]|\\.)*+"|'[^']*+')""" + _EDGE
 # Any other goes on to the end of the line, or to another setting, an option or a closing mark before that.
 _NEXT = r"""[&;,][\s"'{]{0,3}[\w.-]++["']?\s{0,3}[=:]|\s[\w.-]++=|\s--[a-z]"""
-_CLOSING = r"""\\*["'](?=[\s&;,:}\])\\]|\Z)|[}\])](?=[\s&;,]|\Z)"""
-_VALUE = re.compile(rf"{_QUOTED}|[\[{{](?s:.*)|(?:\\+[\"'])?.+?(?={_NEXT}|{_CLOSING}|\n|\Z)")
+_QUOTE = r"""\\*+["'](?=[\s&;,:}\])\\]|\Z)"""
+# A run of backslashes is looked at from its first one only, or a long one would be read over and over.
+_CLOSING = rf"""(?<!\\){_QUOTE}|[}}\])](?=[\s&;,]|\Z)"""
+_REST = rf"(?:(?={_QUOTE})|.*?(?={_NEXT}|{_CLOSING}|\n|\Z))"
+_VALUE = re.compile(rf"{_QUOTED}|[\[{{](?s:.*)|(?:\\+[\"'])?.{_REST}")
 _ARGUMENT = re.compile(rf"{_QUOTED}|\S+")
 
 _SETTING = re.compile(

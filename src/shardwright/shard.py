@@ -36,14 +36,14 @@ class Shard:
     fire_time: datetime | None
     """When the run was scheduled for, however late it began; None for one that somebody asked for."""
     token: int
-    """Grows with every run of this shard, for ever: a store that remembers the highest it has seen can
-    turn away one who was given up and does not know it."""
+    """Grows with every claim of this shard, for ever, and is the same for a claim's retries: a store that
+    remembers the highest it has seen can turn away one who was given up and does not know it."""
     attempt: int
-    """The how-manieth try of this fire it is: more than 1 after a failover."""
+    """The how-manieth try of this fire it is: more than 1 after a retry or a failover."""
     source: str
     """Why it runs: scheduled, misfire, failover, trigger or catch-up."""
     checkpoint: str | None
-    """What the run before left by `save`."""
+    """What the run before, or the try before, left by `save`."""
     task_id: str = ""
     """What ElasticJob calls the run: job, shard and instance in one word."""
     _lease: Callable[[], float] = field(repr=False, default=lambda: 0.0)

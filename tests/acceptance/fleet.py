@@ -194,6 +194,22 @@ class Fleet:
 
         return self.wait(have_come)
 
+    def wait_until_shared_out(self, job: Job) -> None:
+        """Until every replica has its share of a job: who asks for a run asks those whom it finds there, and
+        a shard that goes to another in that very moment is not asked."""
+
+        def without_a_share(nodes: Mapping[str, verdict.Node]) -> Iterator[Violation]:
+            owners = {
+                nodes.get(f"{job.name}/sharding/{item}/instance", verdict.Node()).data
+                for item in range(job.shards)
+            }
+            if "" in owners or len(owners) < min(job.shards, len(self.replicas)):
+                yield Violation("UNBALANCED", f"{job.name}: {owners}")
+
+        with connect(self._door) as registry:
+            broken = self._settled(registry, without_a_share)
+        assert not broken, "\n".join(map(str, broken)) + f"\n{self.story()}"
+
     def wait_for_a_run(self, job: Job, by: Replica | None = None) -> Run:
         """One that begins from now on, and goes on."""
         found: list[Run] = []

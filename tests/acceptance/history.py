@@ -97,6 +97,22 @@ class History:
             for fault in self.faults
         )
 
+    def stop_before(self, run: Run, waking: float) -> Fault | None:
+        """What had stopped the process that noted all of a run, beginning and end, so shortly after it had
+        been woken."""
+        return next(
+            (
+                fault
+                for fault in self.faults
+                if fault.kind == "stop"
+                and fault.pid == run.pid
+                and fault.until is not None
+                and run.ended is not None
+                and fault.until <= run.began <= run.ended <= fault.until + waking
+            ),
+            None,
+        )
+
     def going_on(self) -> list[Run]:
         """What is in the midst of a run, as far as is known."""
         return [run for run in self.runs if run.ended is None and self.died(run.pid) is None]

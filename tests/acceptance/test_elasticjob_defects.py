@@ -106,7 +106,7 @@ def test_7_who_is_asked_in_the_midst_of_a_run_runs_again(url: str, tmp_path: Pat
     job = Job("asked", every=None, length=1.5, shards=2)
     with Fleet(url, tmp_path, [job]) as fleet:
         fleet.start(2)
-        fleet.leader(job)
+        fleet.wait_until_shared_out(job)
         fleet.trigger(job)
         fleet.wait(lambda history: len(history.going_on()) == 2)
         fleet.trigger(job)

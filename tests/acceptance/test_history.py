@@ -138,6 +138,21 @@ def test_one_who_wakes_up_may_take_a_moment_to_stop_and_no_longer() -> None:
     assert kinds(woken(late=4.0)) == ["OVERLAP"]
 
 
+def test_one_who_was_stopped_before_its_first_note_may_note_what_it_had_claimed_when_it_wakes() -> None:
+    def woken(**changes: object) -> History:
+        asleep = a_run(5, token=5000, began=9.52, ended=9.55, outcome=CANCELLED)
+        rest = a_run(0), a_run(10), a_run(15)
+        return a_history(*rest, replace(asleep, **changes), AGAIN, faults=(STOPPED,))  # type: ignore[arg-type]
+
+    other = replace(STOPPED, pid=B)
+    assert kinds(woken()) == []
+    assert kinds(woken(token=8000)) == ["TWICE", "UNFINISHED"]
+    assert kinds(woken(began=9.9, ended=9.95)) == ["TWICE", "TOKENS", "UNFINISHED"]
+    assert kinds(woken(ended=9.9)) == ["TWICE", "TOKENS", "UNFINISHED"]
+    assert kinds(woken(outcome=OK)) == ["TWICE", "TOKENS"]
+    assert kinds(replace(woken(), faults=(other,))) == ["IDLE", "TOKENS", "UNFINISHED"]
+
+
 def test_a_run_before_its_time_is_unexpected() -> None:
     assert kinds(a_history(*ALL[:3], a_run(15, late=-0.5))) == ["UNEXPECTED"]
 

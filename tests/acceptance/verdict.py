@@ -24,7 +24,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -87,20 +87,29 @@ def violations(history: History, jobs: Iterable[Job], until: datetime) -> list[V
     for job in jobs:
         fires = expected(history, job, until)
         for item in range(job.shards):
-            runs = sorted(
-                (run for run in history.of(job.name) if run.item == item), key=lambda run: run.began
-            )
+            runs = in_order(history, [run for run in history.of(job.name) if run.item == item])
             found += [
                 *lost(history, job, runs, fires),
                 *twice(history, runs),
                 *overlap(history, runs),
                 *unexpected(history, job, runs),
-                *tokens(history, runs),
+                *tokens(runs),
                 *unfinished(history, job, runs),
                 *misfired(history, job, runs, fires),
                 *late(history, job, runs, fires),
             ]
     return found
+
+
+def in_order(history: History, runs: Iterable[Run]) -> list[Run]:
+    """As they began. A process that was stopped between its claim and its first note notes the run late: it
+    began when the process was stopped, as its token tells, and ends as soon as that wakes."""
+    found: list[Run] = []
+    for run in sorted(runs, key=lambda run: run.began):
+        late = run.outcome == CANCELLED and any(before.token > run.token for before in found)
+        fault = history.stop_before(run, WAKING) if late else None
+        found.append(run if fault is None else replace(run, began=fault.at))
+    return sorted(found, key=lambda run: run.began)
 
 
 def expected(history: History, job: Job, until: datetime) -> dict[datetime, float]:
@@ -268,15 +277,9 @@ def _latest(history: History, boot: float) -> datetime:
     return history.wall(boot + APART + max(offsets))
 
 
-def tokens(history: History, runs: Sequence[Run]) -> Iterator[Violation]:
-    """A process that was stopped between its claim and its first note may note it late: its effect is
-    refused, so that it is no harm."""
+def tokens(runs: Sequence[Run]) -> Iterator[Violation]:
     for one, other in pairwise(runs):
-        thawed = any(
-            fault.kind == "stop" and fault.pid == other.pid and fault.lasted(one.began, other.began)
-            for fault in history.faults
-        )
-        if other.token <= one.token and not thawed:
+        if other.token <= one.token:
             yield Violation("TOKENS", f"{other}, after {one}")
 
 

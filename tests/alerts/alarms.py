@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from shardwright.alerts import Alert, Kind, Settings
+from shardwright.alerts import Alert, Desk, Kind, Settings
 from shardwright.clock import HandClock
 from shardwright.jobs import JobConfig
 
@@ -25,6 +25,11 @@ TEXT = (
 def a_job(handler: str | None = None, **props: str) -> JobConfig:
     """A job whose handler has these props; `email_host` is given for `email.host`."""
     return JobConfig(name="nightly", error_handler=handler, props=spelled(props))
+
+
+def tell(desk: Desk, config: JobConfig, alert: Alert = ALERT) -> None:
+    """Tell an alert about a job that this program declares like this."""
+    desk.tell(config, alert, config)
 
 
 def settings(**props: str) -> Settings:

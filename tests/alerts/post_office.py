@@ -10,6 +10,7 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import BinaryIO
 
+from tests.certificates import secured
 from tests.recipes.heard import Heard
 
 
@@ -78,7 +79,7 @@ class PostOffice:
                 if self.is_silent:
                     self._over.wait()
                 elif self._context is not None and not self._starttls:
-                    with self._context.wrap_socket(caller, server_side=True) as safe:
+                    with secured(self._context, caller) as safe:
                         self._talk(safe, Letter(is_safe=True), greet=True)
                 else:
                     self._talk(caller, Letter(), greet=True)
@@ -103,7 +104,7 @@ class PostOffice:
                     say("\r\n".join(["250-here", *self._offers(letter), "250 8BITMIME"]))
                 elif command == "STARTTLS" and self._context is not None:
                     say("220 go ahead")
-                    with self._context.wrap_socket(caller, server_side=True) as safe:
+                    with secured(self._context, caller) as safe:
                         return self._talk(safe, replace(letter, is_safe=True), greet=False)
                 elif command.startswith("AUTH PLAIN"):
                     login = base64.b64decode(line.split()[2]).decode().replace("\0", ":").strip(":")

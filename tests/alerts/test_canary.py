@@ -14,6 +14,7 @@ from shardwright.alerts.digest import Message
 from shardwright.alerts.wechat import WeChat
 from shardwright.clock import HandClock, SystemClock
 from shardwright.jobs import JobConfig
+from tests.alerts import alarms
 from tests.alerts.alarms import ALERT, a_job, by_mail
 from tests.alerts.post_office import PostOffice
 from tests.alerts.web import Web
@@ -58,7 +59,7 @@ def tell(config: JobConfig, *, failing: int) -> None:
     desk = Desk(HandClock())
     alerts.check(config)
     for _ in range(2):
-        desk.tell(config, TALKATIVE)
+        desk.tell(config, TALKATIVE, config)
     desk.close()
     assert (desk.counts.sent, desk.counts.failed) == (2 - failing, failing)
     settings = Settings(config.props, SystemClock())
@@ -156,7 +157,7 @@ def test_the_log(
     kind: str, hidden: References, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     desk = Desk(HandClock())
-    desk.tell(a_job(kind, **hidden({"http_token": CANARY})), TALKATIVE)
+    alarms.tell(desk, a_job(kind, **hidden({"http_token": CANARY})), TALKATIVE)
     assert len(caplog.records) == (0 if kind == "IGNORE" else 1)
     assert quiet(caplog, capfd)
 

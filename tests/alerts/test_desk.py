@@ -15,7 +15,7 @@ from shardwright.alerts import Alert, Desk, Kind, Settings, smtp
 from shardwright.alerts.desk import Counts
 from shardwright.clock import HandClock
 from shardwright.jobs import JobConfig
-from tests.alerts.alarms import ALERT, TEXT, a_job, by_mail
+from tests.alerts.alarms import ALERT, TEXT, a_job, by_mail, tell
 from tests.alerts.post_office import PostOffice
 from tests.alerts.web import Web
 from tests.recipes.heard import Heard
@@ -105,7 +105,7 @@ def test_a_thousand_failures_are_a_handful_of_messages_that_speak_for_all(
 
     def fail() -> None:
         for _ in range(125):
-            desk.tell(config, ALERT)
+            tell(desk, config, ALERT)
 
     failing = [threading.Thread(target=fail) for _ in range(8)]
     for thread in failing:
@@ -125,7 +125,7 @@ def test_a_thousand_failures_are_a_handful_of_messages_that_speak_for_all(
 def test_a_window_ends_by_itself(web: Web) -> None:
     desk = Desk(window=0.05)
     for _ in range(5):
-        desk.tell(a_job("WEBHOOK", webhook_url=web.url), ALERT)
+        tell(desk, a_job("WEBHOOK", webhook_url=web.url), ALERT)
     web.posted.until(lambda posted: sum(each.json()["times"] for each in posted) == 5)
     desk.close()
 
@@ -192,7 +192,7 @@ def test_a_message_that_cannot_be_delivered_is_logged_and_counted_and_never_rais
     ]
     desk = Desk(clock, burst=100)
     for config, _ in fails:
-        desk.tell(config, ALERT)
+        tell(desk, config, ALERT)
     desk.close()
     assert desk.counts == Counts(failed=len(fails))
     for (config, why), message in zip(fails, caplog.messages, strict=True):
@@ -207,7 +207,7 @@ def test_a_status_that_is_no_success_counts_as_failed(
     status: int, desk: Desk, web: Web, caplog: pytest.LogCaptureFixture
 ) -> None:
     web.status = status
-    desk.tell(a_job("WEBHOOK", webhook_url=web.url), ALERT)
+    tell(desk, a_job("WEBHOOK", webhook_url=web.url), ALERT)
     desk.close()
     assert f"answered with status {status}" in caplog.text
     assert desk.counts == Counts(failed=1)
@@ -218,8 +218,8 @@ def test_silence_counts_as_failed_and_the_next_is_sent_all_the_same(
 ) -> None:
     monkeypatch.setattr(smtp, "PATIENCE", 0.05)
     web.is_silent = post_office.is_silent = True
-    desk.tell(a_job("SLACK", slack_webhook=web.url, slack_readTimeoutMilliseconds="50"), ALERT)
-    desk.tell(a_job("EMAIL", **by_mail(post_office.port)), replace(ALERT, kind=Kind.MISSED))
+    tell(desk, a_job("SLACK", slack_webhook=web.url, slack_readTimeoutMilliseconds="50"), ALERT)
+    tell(desk, a_job("EMAIL", **by_mail(post_office.port)), replace(ALERT, kind=Kind.MISSED))
     desk.tell(a_job("PAGER"), replace(ALERT, kind=Kind.FAILOVER))
     pager.sent.until(lambda sent: len(sent) == 1)
     desk.close()
@@ -314,7 +314,7 @@ def test_logging_at_every_level_says_nothing_of_a_message_that_was_delivered(
     desk: Desk, web: Web, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    desk.tell(a_job("WEBHOOK", webhook_url=web.url), ALERT)
+    tell(desk, a_job("WEBHOOK", webhook_url=web.url), ALERT)
     desk.close()
     assert caplog.messages == []
     assert desk.counts == Counts(sent=1)

@@ -1,6 +1,7 @@
 """A web server on loopback that remembers what was posted to it and answers as it is told to."""
 
 import json
+import socket
 import ssl
 import threading
 from contextlib import suppress
@@ -9,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from tests.certificates import secured
 from tests.recipes.heard import Heard
 
 
@@ -24,6 +26,17 @@ class Posted:
         return json.loads(self.body)
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+    context: ssl.SSLContext | None = None
+
+    def get_request(self) -> tuple[socket.socket, object]:
+        caller, address = super().get_request()
+        if self.context is not None:
+            caller = secured(self.context, caller, at_once=False)
+        return caller, address
+
+
 class Web:
     """In its context it listens at `url`. `certificate` makes it speak TLS."""
 
@@ -36,15 +49,12 @@ class Web:
         self.drips = False
         """Whether it answers with a header that has no end, a letter now and then."""
         self._over = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = False
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         scheme = "http"
         if certificate is not None:
             scheme, context = "https", ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)
-            self._server.socket = context.wrap_socket(
-                self._server.socket, server_side=True, do_handshake_on_connect=False
-            )
+            self._server.context = context
         self.url = f"{scheme}://localhost:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 

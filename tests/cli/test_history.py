@@ -81,6 +81,7 @@ def test_the_table_says_what_became_of_each_and_why(told: Calling) -> None:
     assert lines[0].endswith("the shard is disabled")
     assert lines[1].endswith("ValueError: no index")
     assert "FAILED_OVER ok" in lines[3]
+    assert f"{after(4):%H:%M:%S}" in lines[3]  # when the run began that came to its end, and took so long
 
 
 def test_the_shards_of_a_fire_are_told_one_after_the_other(alone: Calling, file: Path) -> None:

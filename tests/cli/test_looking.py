@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
+from shardwright.cli.commands.shards import shard_table
+from shardwright.ops.shards import Item, State
 from shardwright.registry import Put
 from tests.stories.telling import ONCE_A_YEAR, A, B, Story
 
@@ -75,6 +78,28 @@ def test_shards_are_shown_with_their_owners(calls: Calling, story: Story) -> Non
     assert {each.state for each in found.shards} == {"PENDING"}
     assert found.shards[0].parameter == "north"
     assert len(calls("shards", "reindex").splitlines()) == 5
+
+
+def test_a_shard_that_runs_its_last_fire_is_not_said_to_have_come_out_some_way() -> None:
+    runs = Item(
+        0,
+        State.RUNNING,
+        "a",
+        "",
+        False,
+        "",
+        "a",
+        "2030-01-01T02:00:00+00:00",
+        None,
+        1,
+        None,
+        "ok",
+        None,
+        next_owner="",
+    )
+    asked = replace(runs, state=State.PENDING, running_by="", running_fire="", attempt=0)
+    table = shard_table([runs, asked])
+    assert [row[table.columns.index("outcome")] for row in table.rows] == ["-", "ok"]
 
 
 def test_servers_are_listed_and_one_is_shown_with_its_jobs(calls: Calling) -> None:

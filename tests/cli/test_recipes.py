@@ -1,11 +1,19 @@
 """`shardwright master` and `shardwright slices`."""
 
+from collections.abc import Callable
+
+import click
 import pytest
 
 from shardwright import DynamicSharding, ServiceMaster
+from shardwright.errors import OperationError, Unreachable
+from shardwright.ops import masters
+from shardwright.recipes import candidacy
+from shardwright.registry import Create, Landed, connect
 
 from . import schemas
-from .calling import Calling
+from .calling import Calling, shardwright
+from .terminal import Terminal
 
 ACCOUNT = "Account:1.0.0"
 
@@ -49,9 +57,51 @@ def test_what_cannot_be_a_master_is_refused(alone: Calling) -> None:
     with candidate(alone.url, 1) as only:
         assert only.wait(10)
         assert "nobody is 'host:9'" in alone.refused("master", "designate", ACCOUNT, "host:9")
-        assert "nobody but host:1 would be" in alone.refused("master", "resign", ACCOUNT, "--yes")
+        assert "nobody but 'host:1' would be" in alone.refused("master", "resign", ACCOUNT, "--yes")
         assert "Nobody is here to ask" in alone.refused("master", "resign", ACCOUNT, code=2)
         assert only.is_master
+
+
+@pytest.fixture
+def shouting(alone: Calling) -> Calling:
+    """A registry in which somebody has written orders to a terminal."""
+    with connect(alone.url) as registry:
+        node = f"{candidacy.ROOT}/{candidacy.node(ACCOUNT)}"
+        outcome = registry.wait(registry.commit(Create(node, "host:1\x1b]0;owned\x07\x1b[2J\r")))
+        assert isinstance(outcome, Landed)
+    return alone
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_neither_an_error_nor_a_question_gives_the_terminal_orders_that_others_wrote(
+    shouting: Calling, sure: bool
+) -> None:
+    asked = ["master", "resign", ACCOUNT, *(["--yes"] if sure else [])]
+    refused = shouting.refused(*asked, code=1 if sure else 2)
+    assert "'host:1\\x1b]0;owned\\x07\\x1b[2J\\r'" in refused
+    with Terminal(*asked, "--registry", shouting.url) as terminal:
+        if not sure:
+            terminal.expect("be the master of")
+            terminal.press("n\n")
+        assert terminal.end() == 1
+    assert "\x1b" not in terminal.raw
+    assert "\x07" not in terminal.raw
+
+
+def test_no_error_of_the_command_line_gives_the_terminal_orders(
+    alone: Calling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for error in (OperationError, Unreachable, click.ClickException, click.UsageError, TimeoutError):
+        monkeypatch.setattr(masters, "listing", _raising(error("told\x1b]0;owned\x07:\nmore")))
+        answer = shardwright("--registry", alone.url, "master", "list")
+        assert answer.err.endswith("Error: told\\x1b]0;owned\\x07:\nmore\n")
+
+
+def _raising(error: Exception) -> Callable[..., None]:
+    def fail(*given: object, **more: object) -> None:
+        raise error
+
+    return fail
 
 
 def test_slices_are_shown_with_who_has_them(alone: Calling) -> None:

@@ -1,5 +1,6 @@
 """The fleet: jobs in pages, by what the registry and the history say of them."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -108,11 +109,29 @@ def test_a_row_tells_how_the_last_fire_came_out_and_how_late_the_last_ones_were(
         "disposition": "RAN",
         "outcome": "ok",
         "ended": "2030-01-01T02:02:03Z",
+        "late": 2.0,
     }
     assert bad["last"]["outcome"] == "failed"
     failed = desk.seen(lambda answer: answer["total"] == 1, "jobs?outcome=failed")
     assert names(failed) == ["bad"]
     assert names(desk.viewer.get("jobs?sort=late&descending=true")) == ["bad", "good"]
+
+
+def test_the_line_of_lateness_ends_with_the_last_fire_also_where_one_that_was_asked_for_took_long(
+    desk: Counter,
+) -> None:
+    desk.bureau.of(PY, job="job", shards=2, owners={0: PY, 1: PY})
+    asked = [a_run(0, job="job"), a_run(1, job="job", at=T + timedelta(minutes=2))]
+    desk.store.write(
+        [
+            a_run(job="job", at=T - timedelta(minutes=1)),
+            a_run(job="job", at=T + timedelta(minutes=1), late=1),
+            *(replace(run, key=replace(run.key, fire="#5")) for run in asked),
+        ]
+    )
+    (job,) = desk.seen(lambda answer: answer["total"] == 1)["jobs"]
+    assert job["last"]["fire"] == "#5"
+    assert job["late"] == [0.0, 1.0, None]
 
 
 def test_where_the_history_does_not_answer_no_job_is_said_to_have_come_out_some_way(

@@ -5,17 +5,20 @@ import json
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from shardwright.console import accounts, serving
+from shardwright.console import accounts, lockout, serving
 from shardwright.console import guard as guards
 from shardwright.console.accounts import Accounts
 from shardwright.console.desk import Desk
 from shardwright.console.guard import COOKIE, Front
+from shardwright.console.refusals import Refusal
 from shardwright.console.roles import Role
 from shardwright.console.sessions import IDLE
 from shardwright.console.settings import Place
@@ -227,6 +230,52 @@ def test_more_than_a_few_passwords_are_not_compared_at_once(
         here.gate.accounts._hashing.acquire()
     refused = here.stranger.post("/api/login", {"user": "ann", "password": PASSWORD})
     assert (refused.status, refused.json["kind"], refused.headers["retry-after"]) == (503, "busy", "5")
+    here.gate.accounts._hashing.release()
+    here.stranger.sign_in(user="ann", password=PASSWORD)
+
+
+@pytest.mark.parametrize("way", ["sign in", "change the password"])
+def test_of_many_who_try_at_once_no_more_are_compared_than_one_after_the_other(
+    here: House, ann: Caller, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    session = here.gate.session(ann.cookie)
+    assert session is not None
+    visitor = here.gate.caller(session, ann.address)
+
+    def guess(_: int) -> int:
+        try:
+            if way == "sign in":
+                here.gate.sign_in("ann", "wrong", ann.address)
+            else:
+                here.gate.change_own_password(visitor, "wrong", "another horse battery")
+        except Refusal as refusal:
+            refused.release()
+            return refusal.status
+        return 200
+
+    many, free, refused = 30, lockout.PATIENCE["here"].free, threading.Semaphore(0)
+    monkeypatch.setattr(accounts, "IN_LINE", 60)
+    for _ in range(accounts.AT_ONCE):
+        here.gate.accounts._hashing.acquire()
+    with ThreadPoolExecutor(many) as pool:
+        answers = pool.map(guess, range(many))
+        were_refused = all(refused.acquire(timeout=10) for _ in range(many - free))
+        for _ in range(accounts.AT_ONCE):
+            here.gate.accounts._hashing.release()
+        wrong = 401 if way == "sign in" else 400
+        assert Counter(answers) == {429: many - free, wrong: free}
+    assert were_refused
+    assert here.gate.lockout.wait("ann", ann.address) == 1
+
+
+def test_a_try_that_was_not_made_for_want_of_room_does_not_count(
+    here: House, ann: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "IN_LINE", 0.01)
+    for _ in range(accounts.AT_ONCE):
+        here.gate.accounts._hashing.acquire()
+    for _ in range(2 * lockout.PATIENCE["here"].free):
+        assert here.stranger.post("/api/login", {"user": "ann", "password": "wrong"}).status == 503
     here.gate.accounts._hashing.release()
     here.stranger.sign_in(user="ann", password=PASSWORD)
 
@@ -539,6 +588,27 @@ def test_behind_a_proxy_the_origin_is_the_one_that_the_browser_sees(tmp_path: Pa
         assert here.audited[-1].target == "198.51.100.4"
         assert through.but(origin=ORIGIN).post("/ops/api/login", wish).status == 403
         assert through.but(origin="https://evil.example").post("/ops/api/login", wish).status == 403
+
+
+@pytest.mark.parametrize(
+    ("said", "address"),
+    [
+        ("198.51.100.4:50123", "198.51.100.4"),
+        ("[2001:db8::1]:50123", "2001:db8::1"),
+        ("[2001:db8::1]", "2001:db8::1"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("2001:db8::1:50123", "2001:db8::1:50123"),
+        ("unknown", "unknown"),
+        ("unknown:50123", "unknown:50123"),
+        ("198.51.100.4:x", "198.51.100.4:x"),
+        ("[unknown]:50123", "[unknown]:50123"),
+        (":", ":"),
+    ],
+)
+def test_a_port_that_a_proxy_says_is_no_part_of_the_address(said: str, address: str) -> None:
+    """Every call has another one: by it whoever fails to sign in would come from somewhere else each time."""
+    scope = {"client": ("127.0.0.1", 4711), "headers": [(b"x-forwarded-for", said.encode())]}
+    assert Front(proxied=True).address(scope) == address
 
 
 def test_without_forwarded_headers_a_trusted_proxy_changes_nothing(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ def test_all_about_a_job(any_desk: Counter) -> None:
     bureau.put({"leader/election/instance": PY, "sharding/1/running": PY2})
     answer = any_desk.viewer.get("jobs/j")
     assert answer["brief"]["status"] == "OK"
-    assert (answer["leader"], answer["running"], answer["version"]) == (PY, 1, 0)
+    assert (answer["leader"], answer["running"]) == (PY, 1)
+    assert answer["version"] > 0
     assert answer["config"]["props"] == {"http.password": "***"}
     assert [(each["id"], each["owns"], each["runs"]) for each in answer["members"]] == [
         (PY, 1, 0),

@@ -117,6 +117,11 @@ def test_a_claim_of_one_word_counts_too(place: Place) -> None:
     assert signed_in(place, place.sign_in()).get("/api/users").status == 200
 
 
+def test_of_a_claim_the_words_count_and_nothing_else(place: Place) -> None:
+    place.provider.claims["groups"] = [{"name": "sre"}, ["sre"], "sre"]
+    assert signed_in(place, place.sign_in()).get("/api/users").status == 200
+
+
 LIES: dict[str, dict[str, Any]] = {
     "another's word": {"iss": "https://evil.example"},
     "for another": {"aud": "another client"},
@@ -134,6 +139,7 @@ LIES: dict[str, dict[str, Any]] = {
     "without a group": {"groups": None},
     "with groups that are worth nothing": {"groups": ["unknown"]},
     "with groups that are none": {"groups": {"sre": True}},
+    "with groups that are no words": {"groups": [{"name": "sre"}, ["sre"], None, 7]},
 }
 
 

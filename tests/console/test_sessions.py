@@ -1,5 +1,7 @@
 """Who has signed in, for how long; and who has to wait after tries that failed."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from shardwright.clock import HandClock
@@ -121,6 +123,25 @@ def test_the_first_few_failures_cost_nothing_and_then_each_wait_is_longer(clock:
     assert waits[:3] == [0, 0, 0]
     assert waits[3:9] == [1, 2, 4, 8, 16, 32]
     assert waits[-1] == HERE.longest
+
+
+def test_tries_that_are_under_way_count_until_it_is_known_how_they_went(clock: HandClock) -> None:
+    lockout = Lockout(clock)
+    with ExitStack() as under_way:
+        for _ in range(HERE.free):
+            assert under_way.enter_context(lockout.trying("ann", "there")) == 0
+        assert under_way.enter_context(lockout.trying("ann", "there")) == 1
+        assert lockout.wait("ann", "elsewhere") == lockout.wait("bob", "there") == 0
+    assert lockout.wait("ann", "there") == 0
+    for _ in range(HERE.free):
+        with lockout.trying("ann", "there"):
+            lockout.failed("ann", "there")
+    clock.advance(1)
+    with lockout.trying("ann", "there") as seconds:
+        assert (seconds, lockout.wait("ann", "there")) == (0, 1)
+        lockout.succeeded("ann", "there")
+    assert lockout.wait("ann", "there") == 0
+    assert not vars(lockout)["_under_way"]
 
 
 def test_a_place_has_to_wait_whomever_it_names_and_other_places_do_not(clock: HandClock) -> None:

@@ -6,7 +6,7 @@ and a stream of events can be left after its beginning.
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -88,6 +88,10 @@ class Caller:
         return self.send(method, path, [data])
 
     def send(self, method: str, path: str, parts: list[bytes], **headers: str) -> Answer:
+        return asyncio.run(self.ask(method, path, parts, **headers))
+
+    async def ask(self, method: str, path: str, parts: Iterable[bytes] = (b"",), **headers: str) -> Answer:
+        """The same within a loop, where others call meanwhile."""
         said = {"host": HOST, "content-type": "application/json", **self.more, **headers}
         if self.cookie:
             said["cookie"] = f"{COOKIE}={self.cookie}"
@@ -109,7 +113,7 @@ class Caller:
             "server": (HOST, 80),
             "root_path": "",
         }
-        return asyncio.run(_call(self.house.console, scope, parts))
+        return await _call(self.house.console, scope, list(parts))
 
     def sign_in(self, **wish: str) -> "Caller":
         """The same caller, signed in."""

@@ -11,14 +11,14 @@ from shardwright.coordination.view import Hooks, Run, Source
 from shardwright.registry import Node
 
 from .test_firing import FIRE, LED, T, cursor, owned, starts
-from .views import NOW, A, Told, a_view
+from .views import MADE, NOW, A, Told, a_view
 
 OLD = (NOW - timedelta(hours=1)).isoformat()
 OLDER = (NOW - timedelta(hours=2)).isoformat()
 
 
 def wishing(*wishes: again.Wish) -> dict[str, Told]:
-    return {**LED, **owned(A, A), "~again/0": (again.text(wishes), 5)}
+    return {**LED, **owned(A, A), "~again/0": (again.text(wishes, MADE), 5)}
 
 
 def writes(steps: Sequence[object]) -> list[object]:
@@ -29,7 +29,7 @@ def test_a_fire_of_the_past_is_claimed_by_its_name_and_goes_off_the_list_in_the_
     view = a_view(wishing((OLDER, 2), (OLD, 2)), now=NOW, cursors={0: cursor(), 1: cursor()})
     steps = list(firing.decide(view))
     assert starts(list(steps)) == [Claim(0, OLDER, Source.TRIGGER, "4", 2)]
-    assert Put("~again/0", again.text([(OLD, 2)]), 5) in writes(steps)
+    assert Put("~again/0", again.text([(OLD, 2)], MADE), 5) in writes(steps)
 
 
 def test_with_the_last_one_the_list_goes() -> None:
@@ -120,7 +120,14 @@ def test_no_milestone_goes_back_for_it() -> None:
     assert not [path for path in paths if path.startswith("~barrier")]
 
 
-@pytest.mark.parametrize("told", ["", "x", "[3]", '[["x", 1]]', '[["2030-01-01", 1]]', '{"a": 1}', "[[[]]]"])
+@pytest.mark.parametrize(
+    "told",
+    [
+        *("", "x", "[3]", '{"a": 1}', "[[[]]]", "null", f'[["{OLD}", 1]]', f'{{"fires": [["{OLD}", 1]]}}'),
+        *(f'{{"made": {MADE}, "fires": {fires}}}' for fires in ('[["x", 1]]', '[["2030-01-01", 1]]', "3")),
+        f'{{"made": 1e999, "fires": [["{OLD}", 1]]}}',
+    ],
+)
 def test_what_makes_no_sense_asks_for_nothing(told: str) -> None:
     view = a_view({**LED, **owned(A, A), "~again/0": told}, now=NOW, cursors={0: cursor(), 1: cursor()})
     assert starts([*firing.decide(view)]) == []

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from shardwright.coordination import barrier, ending, failover, firing, latch, milestone, sharding
-from shardwright.coordination.barrier import Last
 from shardwright.coordination.claim import Tenure
-from shardwright.coordination.milestone import Mark
 from shardwright.coordination.step import (
     Called,
     CallHook,
@@ -27,7 +26,10 @@ from shardwright.coordination.view import Call, Hooks, Run
 from shardwright.outcomes import CUT_SHORT
 
 from .test_firing import FIRE, LED, T, cursor, owned
-from .views import JAVA, NOW, A, B, Told, a_view, member, running
+from .views import JAVA, MADE, NOW, A, B, Told, a_view, member, running
+
+Mark = partial(milestone.Mark, made=MADE)
+Last = partial(barrier.Last, made=MADE)
 
 FIRST, SECOND, THIRD = (
     FIRE,
@@ -484,13 +486,22 @@ def test_what_a_call_forbids_does_not_begin_whichever_process_has_it() -> None:
 
 
 def test_what_was_forbidden_is_so_still_where_the_next_fire_was_called_for_meanwhile() -> None:
-    last = Last(SECOND, B, "timed out", before=FIRST)
+    last = Last(SECOND, B, "timed out", before=(FIRST,))
     nodes = {**TWO, **came(FIRST, SECOND), CALLED: (last.text(), 6)}
     runs = {0: held(FIRST), 1: held(SECOND)}
     assert steps(nodes, runs=runs, hooks=BEGIN) == [do(then=Veto((0,))), do(then=Go((1,)))]
     (step,) = steps({**TWO, **came(THIRD, THIRD), **called(SECOND, "vetoed")})
     assert isinstance(step, Step)
-    assert step.writes[-1] == Put(CALLED, Last(THIRD, A, "calling", before=SECOND).text(), 6)
+    assert step.writes[-1] == Put(CALLED, Last(THIRD, A, "calling", before=(SECOND,)).text(), 6)
+
+
+def test_what_was_forbidden_is_so_still_where_later_fires_were_forbidden_too() -> None:
+    """Who rescues a shard may come to it when several fires have been called for."""
+    last = Last(THIRD, B, "vetoed", before=(FIRST, SECOND))
+    nodes = {**TWO, **came(FIRST, SECOND), CALLED: (last.text(), 6)}
+    assert steps(nodes, runs={0: held(FIRST), 1: held(SECOND)}, hooks=BEGIN) == [do(then=Veto((0, 1)))]
+    many = tuple(f"2030-01-01T00:{minute:02}:00+00:00" for minute in range(barrier.MOST_VETOES + 5))
+    assert Last(SECOND, B, "vetoed", before=many).vetoed == (*many[-barrier.MOST_VETOES + 1 :], SECOND)
 
 
 def test_what_somebody_wants_of_a_fire_of_the_past_is_not_forbidden() -> None:
@@ -767,7 +778,7 @@ def test_where_nobody_may_work_any_more_one_who_is_still_there_gives_up_and_lets
 
 
 def test_a_last_call_that_makes_no_sense_is_none() -> None:
-    for text in ("", "x", "{}", "[]", '["#x", "a", "done"]', "null"):
+    for text in ("", "x", "{}", "[]", '["#x", "a", "done", 1]', '["#1", "a", "done", 1e999]', "null"):
         nodes: dict[str, Told] = {**TWO, **came(FIRST, FIRST), CALLED: (text, 6)}
         assert steps(nodes) == [
             do(

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from shardwright.coordination import (
+    again,
     claim,
     due,
     ending,
@@ -38,7 +39,7 @@ from shardwright.coordination.step import (
 from shardwright.coordination.view import Run, Source
 from shardwright.registry import Node
 
-from .views import JAVA, NOW, A, B, Told, a_view, member
+from .views import JAVA, MADE, NOW, A, B, Told, a_view, member
 
 T = NOW + timedelta(seconds=10)
 FIRE = T.isoformat()
@@ -93,7 +94,7 @@ def test_without_monitoring_no_mark_is_written() -> None:
     assert not any("running" in write.path for write in step.writes)
 
 
-@pytest.mark.parametrize("wanted", [{"~owed/0": "5"}, {"~again/0": f'[["{FIRE}", 2]]'}])
+@pytest.mark.parametrize("wanted", [{"~owed/0": "5"}, {"~again/0": again.text([(FIRE, 2)], MADE)}])
 def test_a_shard_that_only_its_cursor_says_is_running_is_asked_after_where_somebody_waits_for_it(
     wanted: dict[str, Told],
 ) -> None:

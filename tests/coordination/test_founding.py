@@ -8,8 +8,10 @@ from shardwright.coordination.step import Adopt, Create, Step
 from shardwright.coordination.view import Local, Nodes, View
 from shardwright.registry.tree import Mirror, Node
 from shardwright.registry.writes import weight
+from shardwright.testing import Cluster
 from tests.simulation.test_origins import Story
 
+from .test_remaking import hourly
 from .test_settings import KIND, of
 from .views import A, a_view
 
@@ -77,6 +79,14 @@ def test_of_very_many_shards_as_many_are_given_as_the_registry_takes_at_a_time()
     given = [write for write in writes if write.path.startswith("sharding/")]
     assert 0 < len(given) < 10_000
     assert weight(given) <= view.room
+
+
+def test_how_it_stands_is_written_with_it_and_not_once_more() -> None:
+    cluster = Cluster()
+    cluster.start(hourly("all"))
+    cluster.advance(minutes=5)
+    node = cluster.store.nodes["/shardwright~shardwright/job/watched/gap"]
+    assert (node.version, node.written) == (0, cluster.store.nodes["/shardwright/job"].made)
 
 
 def test_of_two_who_start_at_once_one_founds_the_job_and_both_come_to_share_it() -> None:

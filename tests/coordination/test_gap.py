@@ -11,9 +11,9 @@ from shardwright.registry import Node
 from shardwright.registry.tree import Mirror
 
 from .test_firing import LED, T, cursor, owned
-from .views import JAVA, NOW, A, B, Told, a_view, member
+from .views import JAVA, MADE, NOW, A, B, Told, a_view, member
 
-BEFORE = Gap("0/10 * * * * ? UTC", 2)
+BEFORE = Gap("0/10 * * * * ? UTC", 2, made=MADE)
 EARLIER = NOW - timedelta(hours=1)
 
 
@@ -50,29 +50,29 @@ def test_what_is_how_things_stand_is_left_alone() -> None:
 
 
 def test_with_a_new_cron_fires_count_from_now() -> None:
-    after = Gap("0/20 * * * * ? UTC", 2, since=T)
+    after = Gap("0/20 * * * * ? UTC", 2, since=T, made=MADE)
     assert steps(BEFORE, config={"cron": "0/20 * * * * ?"}) == rewritten(after)
 
 
 def test_with_another_zone_alone_fires_count_from_now() -> None:
-    after = Gap("0/10 * * * * ? Asia/Shanghai", 2, since=T)
+    after = Gap("0/10 * * * * ? Asia/Shanghai", 2, since=T, made=MADE)
     assert steps(BEFORE, config={"time_zone": "Asia/Shanghai"}) == rewritten(after)
 
 
 def test_with_another_rule_for_clock_changes_fires_count_from_now() -> None:
-    after = Gap("0/10 * * * * ? UTC continuous", 2, since=T)
+    after = Gap("0/10 * * * * ? UTC continuous", 2, since=T, made=MADE)
     assert steps(BEFORE, config={"dst": "continuous"}) == rewritten(after)
 
 
 def test_a_job_that_becomes_one_off_and_scheduled_again_counts_from_then() -> None:
-    asked = Gap("UTC", 2, since=T)
+    asked = Gap("UTC", 2, since=T, made=MADE)
     assert steps(BEFORE, config={"cron": None}) == rewritten(asked)
     assert steps(replace(asked, since=NOW)) == rewritten(replace(BEFORE, since=T))
 
 
 def test_a_new_schedule_counts_for_all_shards_alike() -> None:
     born = replace(BEFORE, births=((1, 1, NOW),))
-    after = Gap("0/20 * * * * ? UTC", 2, since=T)
+    after = Gap("0/20 * * * * ? UTC", 2, since=T, made=MADE)
     assert steps(born, config={"cron": "0/20 * * * * ?"}) == rewritten(after)
 
 

@@ -63,6 +63,8 @@ def test_strange_nodes_do_not_stop_us(path: str) -> None:
             "sharding/0/failover",
             "sharding/0/failovering",
             "~next/0",
+            "~again/0",
+            "~owed/0",
             "~empty/10.0.0.1",
         ),
         *(

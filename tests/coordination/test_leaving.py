@@ -5,12 +5,12 @@ from shardwright.coordination import instance, leader, leaving, server
 from shardwright.coordination.step import CallHook, Create, Delete, Leave, Step, do
 from shardwright.coordination.view import Call, Hooks
 
-from .views import JAVA, A, B, Told, a_view, member, running
+from .views import JAVA, MADE, A, B, Told, a_view, member, running
 
 GONE = do(Delete(f"instances/{A}"), Delete(f"~alive/{A}"), Delete(f"~draining/{A}"), then=Leave())
 DRAINING: dict[str, Told] = {**member(A), f"~draining/{A}": ""}
 FIRE = "2030-01-01T00:00:00+00:00"
-MARK = f"{FIRE} {FIRE}"
+MARK = f"{FIRE} {FIRE} {MADE}"
 OWNS: dict[str, Told] = {"sharding/0/instance": A}
 
 

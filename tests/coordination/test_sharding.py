@@ -110,6 +110,17 @@ def test_more_shards_are_assigned_and_fewer_are_cleared_away_unless_they_run() -
     assert shrunk == [do(*WARRANT, Forbid("sharding/2/running"), Delete("sharding/2", recursive=True))]
 
 
+def test_with_a_shard_goes_what_was_asked_of_it_and_not_before_its_run_has_ended() -> None:
+    wanted: dict[str, Told] = {f"~{name}/{item}": "7" for name in ("again", "owed") for item in (1, 2, 3)}
+    left: dict[str, Told] = {**LED_BY_A, **owned(A, A, A, A), "sharding/3/running": A, **wanted}
+    goes = Delete("sharding/2", recursive=True), Delete("~again/2"), Delete("~owed/2")
+    assert steps(left) == [do(*WARRANT, Forbid("sharding/2/running"), *goes)]
+    # By the settings that say so: with others it may be there again, and be asked for something.
+    (step,) = steps({**left, "config": ("", 9)})
+    assert isinstance(step, Step)
+    assert step.writes[3] == Require("config", 9)
+
+
 def test_static_sharding_leaves_shards_where_they_are_and_still_follows_the_total() -> None:
     static = {"static_sharding": True}
     assert steps({**LED_BY_A, **member(B), **owned(A, A)}, config=static) == []

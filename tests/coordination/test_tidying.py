@@ -54,6 +54,21 @@ def test_where_monitoring_was_switched_off_the_marks_of_java_members_and_of_the_
         assert goes(nodes, config=off) == {Delete("sharding/0/running"), *FAILOVERS}
 
 
+ASKED: dict[str, Told] = {f"~{name}/{item}": "7" for name in ("again", "owed", "next") for item in (1, 2, 3)}
+
+
+def test_what_was_asked_of_a_shard_that_a_java_leader_took_away_goes_too() -> None:
+    """A leader of ours takes it away with the shard, and word left about the shard anyway."""
+    nodes: dict[str, Told] = {**member(A), **owned(A, A, A), **ASKED, "config": ("", 9)}
+    guards = Require(f"~alive/{A}"), Require("config", 9)
+    asked = Delete("~again/3"), Delete("~owed/3")
+    assert steps({**nodes, leader.NODE: JAVA, **member(JAVA)}) == [do(*guards, *asked, Delete("~next/3"))]
+    assert steps({**nodes, **LED_BY_A}) == [do(*guards, *asked)]
+    # One of us does it, and nobody who is not in the job.
+    assert steps({**nodes, leader.NODE: JAVA, **member(JAVA), **member(B)}, me=B) == []
+    assert steps({**nodes, leader.NODE: JAVA, **member(JAVA)}, stopped=True) == []
+
+
 def test_the_mark_of_a_python_member_stays_until_its_run_ends_for_that_might_make_it_again() -> None:
     """Members may work by different settings, where those in the registry make no sense."""
     assert goes({**LED_BY_A, **LEFT}, config={"monitor_execution": False}) == FAILOVERS

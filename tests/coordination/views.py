@@ -13,6 +13,9 @@ NOW = datetime(2030, 1, 1, tzinfo=UTC)
 #: Three members: two of ours on machines of their own, and a Java process.
 A, B, JAVA = "10.0.0.1@-@11-a", "10.0.0.2@-@12-b", "10.0.0.3@-@13"
 
+#: The number of the commit that made the job.
+MADE = 1
+
 #: What the tree tells of a node: its data, or its data, version and owner.
 Told = str | tuple[str, int] | tuple[str, int, str]
 
@@ -49,7 +52,7 @@ def a_view(
         number = (made or {}).get(path, 1)
         tree.put(inner, Node(data, version, owner, number, number), times.get(path, 0.0))
     if "" not in (nodes or {}):
-        job.put("", Node("", 0, "", 1, 1), 0.0)
+        job.put("", Node("", 0, "", MADE, MADE), 0.0)
     settings = JobConfig.of(
         {"name": "job", "cron": "0/10 * * * * ?", "time_zone": "UTC", "shards": 2, **(config or {})}
     )

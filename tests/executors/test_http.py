@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from shardwright.egress import Egress
 from shardwright.errors import Cancelled, ConfigError, Failed, JobError, ShardwrightError
-from shardwright.executors.egress import Egress
 from shardwright.executors.http import Answer, Http
-from tests.certificates import Certificates
+from tests.certificates import Certificates, secured
 from tests.test_shard import a_shard
 
 CANARY = "c4n4ry-0f-the-mine"
@@ -74,7 +74,7 @@ class Server:
             plain.settimeout(60)
             connection = plain
             if self._context is not None:
-                connection = stack.enter_context(self._context.wrap_socket(plain, server_side=True))
+                connection = stack.enter_context(secured(self._context, plain))
             self.requests.append(heard(connection))
             self._reply(connection, self.requests[-1])
 

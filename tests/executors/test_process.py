@@ -2,6 +2,7 @@
 
 import atexit
 import logging
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ import pytest
 from shardwright import Shard
 from shardwright.errors import Cancelled, Failed, JobError
 from shardwright.executors import child
-from shardwright.executors.inside import is_child
+from shardwright.executors.inside import Logs, is_child
 from shardwright.executors.process import Isolated
 from tests.executors.test_orphans import Deaths
 from tests.test_shard import a_shard
@@ -24,6 +26,11 @@ from tests.test_shard import a_shard
 
 def leased(lease: Callable[[], float] = lambda: 60.0, **changes: object) -> Shard:
     return a_shard(_lease=lease, **changes)
+
+
+def often_renewed(file: Path) -> Shard:
+    begin = child.boot()
+    return leased(lambda: 100.0 + 1000 * int((child.boot() - begin) * 5), job_parameter=str(file))
 
 
 # What is run there
@@ -131,6 +138,82 @@ def fork_and_fail(shard: Shard) -> None:
 def fork_one_that_fails(shard: Shard) -> None:
     if is_a_fork():
         raise LookupError("in the process that does not count")
+
+
+def end_a_fork(shard: Shard) -> None:
+    forks = multiprocessing.get_context("fork")
+    there = forks.Event()
+
+    def stay() -> None:
+        there.set()
+        threading.Event().wait()
+
+    fork = forks.Process(target=stay)
+    fork.start()
+    there.wait()
+    is_ended(fork)
+    watch_the_lease(shard)
+    shard.raise_if_cancelled()
+
+
+def end_forks_at_once(shard: Shard) -> None:
+    """Before they have done anything at all."""
+    for _ in range(30):
+        fork = multiprocessing.get_context("fork").Process(target=signal.pause)
+        fork.start()
+        is_ended(fork)
+    watch_the_lease(shard)
+    shard.raise_if_cancelled()
+
+
+def is_ended(fork: BaseProcess) -> None:
+    fork.terminate()
+    fork.join(10)
+    how = fork.exitcode
+    fork.kill()
+    assert how == -signal.SIGTERM
+
+
+def use_a_pool(shard: Shard) -> None:
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.apply_async(signal.pause)
+        assert pool.apply(abs, [-1]) == 1
+    watch_the_lease(shard)  # whatever was to be heard before has been heard then
+    shard.raise_if_cancelled()
+
+
+def end_together_with_a_fork(shard: Shard) -> None:
+    """When told to, by a word to the fork."""
+    forks = multiprocessing.get_context("fork")
+    heard = forks.Event()
+    fork = forks.Process(target=heard.wait)
+    fork.start()
+    with shard.on_cancel(heard.set):
+        Path(shard.job_parameter).write_text("begun")
+        fork.join()
+    assert fork.exitcode == 0
+    shard.raise_if_cancelled()
+
+
+def log_in_a_fork(shard: Shard) -> None:
+    """Made while somebody is in the midst of saying something, who does not come to its end in the fork."""
+    [logs] = [each for each in logging.getLogger().handlers if isinstance(each, Logs)]
+    fork = multiprocessing.get_context("fork").Process(target=logging.warning, args=["page 4 is odd"])
+    with logs._line._lock:
+        fork.start()
+    fork.join(10)
+    how = fork.exitcode
+    fork.kill()
+    assert how == 0
+
+
+def keep_its_own_handler(shard: Shard) -> None:
+    """A fork has what the function itself would do about a signal."""
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(7))
+    fork = multiprocessing.get_context("fork").Process(target=lambda: signal.raise_signal(signal.SIGTERM))
+    fork.start()
+    fork.join()
+    assert fork.exitcode == 7
 
 
 def until_it_is_to_move(shard: Shard) -> None:
@@ -271,11 +354,7 @@ def test_a_killed_process_touches_no_other(tmp_path: Path) -> None:
 
 
 def test_the_lease_that_is_left_is_known_there(tmp_path: Path) -> None:
-    begin = child.boot()
-    shard = leased(
-        lambda: 100.0 + 1000 * int((child.boot() - begin) * 5), job_parameter=str(tmp_path / "seen")
-    )
-    Isolated(watch_the_lease)(shard)
+    Isolated(watch_the_lease)(often_renewed(tmp_path / "seen"))
     assert (tmp_path / "seen").exists()
 
 
@@ -304,6 +383,27 @@ def test_of_a_function_that_forks_only_the_process_that_was_begun_says_how_it_en
     with pytest.raises(Failed, match="LookupError: in the process that counts"):
         Isolated(fork_and_fail)(leased())
     Isolated(fork_one_that_fails)(leased())
+
+
+@pytest.mark.parametrize("function", [end_a_fork, end_forks_at_once, use_a_pool])
+def test_a_fork_of_a_function_that_is_told_to_end_does_and_the_function_goes_on(
+    function: Callable[[Shard], None], tmp_path: Path
+) -> None:
+    Isolated(function)(often_renewed(tmp_path / "seen"))
+
+
+def test_a_fork_keeps_what_the_function_itself_does_about_a_signal() -> None:
+    Isolated(keep_its_own_handler)(leased())
+
+
+def test_what_a_function_has_begun_is_the_functions_to_stop(tmp_path: Path) -> None:
+    with pytest.raises(Cancelled, match="reindex, shard 1: told to stop"):
+        cancelled_when_begun(end_together_with_a_fork, tmp_path / "begun")
+
+
+def test_a_fork_that_logs_waits_for_nobody_who_is_not_there(caplog: pytest.LogCaptureFixture) -> None:
+    Isolated(log_in_a_fork)(leased())
+    assert "reindex: shard 1: page 4 is odd" in caplog.text
 
 
 def test_that_the_shard_is_to_move_is_known_there() -> None:

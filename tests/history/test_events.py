@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Iterator
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -41,6 +42,23 @@ def test_every_consumer_is_told_in_order() -> None:
     bus.publish(second := ended())
     assert bus.deliver() == 2
     assert heard == also == [first, second]
+
+
+def test_several_events_wait_as_one_and_are_made_when_they_are_carried() -> None:
+    bus, heard, made = Events(most=3), list[Event](), list[int]()
+    bus.subscribe(heard.append)
+
+    def several() -> Iterator[Event]:
+        for item in range(5):
+            made.append(item)
+            yield started(item)
+
+    bus.publish(ended())
+    bus.publish_all(several())
+    bus.publish(ended())
+    assert (made, bus.dropped) == ([], 0)
+    assert bus.deliver() == 7
+    assert heard == [ended(), *(started(item) for item in range(5)), ended()]
 
 
 def test_a_consumer_that_fails_is_logged_and_troubles_nobody(caplog: pytest.LogCaptureFixture) -> None:

@@ -4,13 +4,13 @@ import gc
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from shardwright.clock import HandClock
 from shardwright.errors import MissingExtra
@@ -18,9 +18,10 @@ from shardwright.history import open_store, queries
 from shardwright.history.engine import HistoryDown, HistoryError, open_engine
 from shardwright.history.events import Logged, Moved
 from shardwright.history.keeping import Retention
-from shardwright.history.ledger import Entry
+from shardwright.history.ledger import Disposition, Entry
 from shardwright.history.recorder import LONGEST_PAUSE, Recorder
-from shardwright.history.store import Store
+from shardwright.history.store import AT_ONCE, Answer, Store
+from shardwright.history.stretches import MOST, Stretch
 from tests.databases import Database, MariaDB, PostgreSQL
 from tests.faults.processes import Child
 from tests.history import children
@@ -209,6 +210,90 @@ def test_who_waits_for_entries_that_were_dropped_is_never_told(address: str, qui
     assert told == ["kept"]
 
 
+def a_stretch(item: int = 0, *, fires: int = 6) -> Stretch:
+    """Fires that nobody was there for, one each second."""
+    span = T, after(fires), ("* * * * * ?", "UTC", "")
+    return Stretch("reindex", 7, item, *span, Disposition.SKIPPED, "nobody was there", told=after(fires))
+
+
+def test_a_stretch_of_fires_waits_as_one_and_is_kept_when_all_of_them_are(
+    store: Store, quiet: Recorder
+) -> None:
+    told = list[int]()
+    for item in range(10):  # as many as may wait
+        quiet.keep([a_stretch(item), a_stretch(item)], lambda: told.append(len(dispositions(store))))
+    assert (quiet.waiting, quiet.dropped) == (10, 0)
+    assert quiet.flush()
+    assert told == [6 * written for written in range(1, 11)]
+    assert store.gaps("reindex", [after(second) for second in range(1, 7)], 10, made=7) == []
+    assert quiet.dropped == 0
+
+
+def test_what_is_told_of_one_fire_of_a_stretch_is_joined_with_it(store: Store, quiet: Recorder) -> None:
+    quiet.keep([a_stretch(), a_run(at=after(2))], lambda: None)
+    quiet.keep([a_run(at=after(4))], lambda: None)
+    assert quiet.flush()
+    ran = {entry.due for entry in queries.history(store).entries if entry.disposition is Disposition.RAN}
+    assert ran == {after(2), after(4)}
+    assert len(dispositions(store)) == 6
+
+
+def test_stretches_are_written_one_after_another_without_a_pause(
+    store: Store, quiet: Recorder, clock: HandClock
+) -> None:
+    for item in range(3):
+        quiet.keep([a_stretch(item)], lambda: None)
+    assert quiet.turn() == 1.0
+    clock.advance(1.0)
+    assert [quiet.turn() for _ in range(3)] == [0.0, 0.0, 3599.0]
+    assert len(dispositions(store)) == 18
+
+
+class Counting(Store):
+    """A store that fails once, in the middle of what is written to it."""
+
+    down_after = -1
+
+    def __init__(self, where: str) -> None:
+        super().__init__(where)
+        self.transactions = 0
+
+    def writing(self, act: Callable[[Connection], Answer]) -> Answer:
+        self.transactions += 1
+        if self.transactions == self.down_after:
+            raise HistoryDown("gone")
+        return super().writing(act)
+
+
+def test_a_long_stretch_is_written_in_portions_and_again_as_a_whole_if_the_store_goes_away_between(
+    tmp_path: Path, clock: HandClock
+) -> None:
+    told = list[str]()
+    with Counting(f"sqlite:///{tmp_path / 'history.db'}") as store:
+        store.down_after = 2
+        recorder = Recorder(store, clock=clock, keep=KEEP)
+        recorder.keep([a_stretch(fires=2 * MOST)], lambda: told.append("kept"))
+        assert not recorder.flush()
+        assert (told, recorder.waiting) == ([], 1)
+        assert recorder.flush()
+        assert (told, recorder.waiting, recorder.dropped) == (["kept"], 0, 0)
+        assert store.transactions == 2 + MOST / AT_ONCE
+        found = queries.history(store, limit=2 * MOST).entries
+    assert sorted(entry.due for entry in found) == [after(second) for second in range(1, MOST + 1)]
+
+
+def test_a_stretch_that_is_refused_does_not_keep_others_from_being_written_and_is_not_kept(
+    store: Store, quiet: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = list[int]()
+    for item in (0, 2**40, 1):  # which no column holds, but SQLite's
+        quiet.keep([a_stretch(item, fires=1)], partial(told.append, item))
+    assert quiet.flush()
+    refused = [] if store.dialect == "sqlite" else [2**40]
+    assert told == [item for item in (0, 2**40, 1) if item not in refused]
+    assert quiet.dropped == caplog.text.count("the history refuses shard") == len(refused)
+
+
 class Gated(Store):
     """A store that lets nothing in before its gate is open."""
 
@@ -239,6 +324,27 @@ def test_who_waits_for_entries_is_not_told_while_another_thread_writes_them(
         for thread in threads:
             thread.join()
     assert sorted(told) in ([1, 2], [2, 2])
+
+
+def test_one_who_ends_writes_first_what_nobody_else_can_tell_and_leaves_stretches_to_the_cursors(
+    tmp_path: Path, clock: HandClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = list[str]()
+    with Gated(f"sqlite:///{tmp_path / 'history.db'}") as store:
+        recorder = Recorder(store, clock=clock, keep=KEEP, batch=1)
+        recorder.keep([a_stretch()], lambda: told.append("stretch"))
+        recorder(ended(9))
+        recorder.start()
+        assert store.asked.wait(60)  # over the stretch
+        recorder.keep([a_stretch(1)], lambda: told.append("another"))
+        recorder(ended(8))
+        assert not recorder.close(0.0)
+        store.gate.set()
+        assert recorder.close(60)
+        found = {(entry.key.item, entry.disposition.value) for entry in queries.history(store).entries}
+    assert "3 entries of the history could not be written" in caplog.text
+    assert found == {(0, "SKIPPED"), (9, "RAN"), (8, "RAN")}
+    assert told == ["stretch"]
 
 
 def test_whatever_the_store_does_what_was_told_is_not_lost(

@@ -96,12 +96,18 @@ def test_a_shard_that_failed_says_the_last_line_of_why() -> None:
         (a_verdict(Disposition.LOST, reason="failover is off"), "It was not run again: failover is off."),
         (
             Entry(a_key(), T, (an_attempt(),)),
-            f"it began at {FIRE} on {ME} and has not been heard of since.",
+            f"it began at {FIRE} on {ME} and no end of it is known yet.",
         ),
     ],
 )
 def test_a_shard_that_did_not_run_through_says_why(entry: Entry, words: str) -> None:
     assert told(entry).endswith(f"  shard 0: {words}")
+
+
+def test_shards_that_are_not_over_yet_are_counted_apart() -> None:
+    assert told(a_run(0), Entry(a_key(1), T, (an_attempt(),)), a_run(2)).startswith(
+        f"reindex at {FIRE}: 2 of 3 shards came out well so far, and 1 not over yet.\n"
+    )
 
 
 def test_shards_of_which_the_same_is_told_share_a_line() -> None:

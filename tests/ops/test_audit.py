@@ -2,7 +2,7 @@
 
 import json
 import logging
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,15 @@ def test_a_change_is_told_with_who_when_what_and_how_it_went(bureau: Bureau) -> 
     )
     assert abs(bureau.registry.now() - action.when) < timedelta(minutes=1)
     assert json.loads(json.dumps(action.as_json()))["when"] == action.when.isoformat()
+
+
+def test_what_others_wrote_begins_no_line_of_the_log_and_gives_its_readers_terminal_no_orders(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "shardwright.audit")
+    audit.to_log(Action(datetime.now(UTC), "ann\n", "update", "j\r", "\x1b[2J", "no\x07"))
+    (record,) = caplog.records
+    assert record.getMessage() == "ann\\n: update j\\r (\\x1b[2J): no\\x07"
 
 
 def test_a_change_that_is_refused_is_told_with_why(bureau: Bureau) -> None:

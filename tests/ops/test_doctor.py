@@ -221,6 +221,18 @@ def test_a_request_to_somebody_who_is_gone_is_found_and_taken_away(bureau: Burea
     mended(bureau, only(bureau, "orphan", f"trigger/{GONE}"))
 
 
+def test_a_job_whose_members_are_all_drained_is_found(bureau: Bureau) -> None:
+    bureau.of(PY, PY2, owners={0: PY})
+    bureau.put({"leader/election/instance": PY}, ephemeral=True)
+    bureau.operator.drain("j", PY)
+    assert doctor.examine(bureau.registry).findings == ()
+    bureau.put({f"~draining/{PY2}": ""})
+    found = only(bureau, "nobody", "~draining")
+    assert found.severity is Severity.TROUBLE
+    assert found.what.startswith(f"nobody who is in it may work: {PY}, {PY2} being drained")
+    not_repairable(bureau, found)
+
+
 def test_the_mark_of_one_that_was_drained_and_has_gone_is_found_and_taken_away(bureau: Bureau) -> None:
     bureau.of(PY, owners={0: PY})
     bureau.put({f"~draining/{GONE_PYTHON}": ""})

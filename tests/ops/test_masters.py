@@ -122,7 +122,7 @@ def test_who_is_sent_away_is_followed_by_the_next_of_all_candidates(place: Place
 def test_the_only_candidate_is_not_sent_away(place: Place) -> None:
     with candidate(place, "host:1") as only, connect(place.door()) as operator:
         assert only.wait(10)
-        with pytest.raises(OperationError, match="nobody but host:1 would be the master"):
+        with pytest.raises(OperationError, match="nobody but 'host:1' would be the master"):
             masters.resign(operator, ACCOUNT, root=root(place))
         assert only.is_master
 

@@ -20,6 +20,7 @@ from shardwright.registry import Create, Delete, Landed, Tree
 from shardwright.registry.tree import Branch, Unread
 
 from .bureau import JAVA, PY, PY2, Bureau
+from .races import just_before
 
 
 def sights(bureau: Bureau) -> list[looking.Sight]:
@@ -140,9 +141,9 @@ def test_settings_that_were_changed_since_are_overtaken(bureau: Bureau) -> None:
     bureau.of()
     found = settings.get(bureau.registry, "j")
     settings.check_version(found, None)
-    settings.check_version(found, 0)
+    settings.check_version(found, found.version)
     with pytest.raises(Overtaken, match="were changed since they were read"):
-        settings.check_version(found, 7)
+        settings.check_version(found, found.version + 1)
 
 
 def test_a_server_is_drained_of_every_job_or_of_none(bureau: Bureau) -> None:
@@ -153,6 +154,35 @@ def test_a_server_is_drained_of_every_job_or_of_none(bureau: Bureau) -> None:
     assert [each.draining for each in jobs.detail(bureau.registry, "a").members] == [True, False]
     with pytest.raises(NotThere, match="no job knows a server"):
         bureau.operator.drain_server("192.0.2.99")
+
+
+def test_a_server_with_all_who_may_work_is_not_drained(bureau: Bureau) -> None:
+    neighbour = f"{PY}2"
+    bureau.of(PY, neighbour, PY2, job="a", owners={0: PY})
+    bureau.operator.drain_server("192.0.2.4")
+    bureau.of(PY, neighbour, job="b", owners={0: PY})
+    before = bureau.everything()
+    with pytest.raises(OperationError, match=f"job 'b': nobody but '{PY}', '{neighbour}' may work"):
+        bureau.operator.drain_server("192.0.2.4")
+    assert bureau.everything() == before
+
+
+@pytest.mark.parametrize("meanwhile", ["drained", "gone"])
+def test_the_last_two_who_may_work_are_not_drained_at_once(
+    bureau: Bureau, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    bureau.of(PY, PY2, owners={0: PY})
+
+    def other(*writes: object) -> None:
+        if meanwhile == "drained":
+            bureau.put({f"~draining/{PY2}": ""})
+        else:
+            bureau.land(Delete(bureau.path(f"instances/{PY2}")))
+
+    just_before(bureau.registry, other, monkeypatch)
+    with pytest.raises(OperationError, match="nothing was changed"):
+        bureau.operator.drain("j", PY)
+    assert PY not in bureau.names("~draining")
 
 
 def test_a_drained_server_is_let_work_again_in_every_job_but_who_leaves_of_itself(bureau: Bureau) -> None:

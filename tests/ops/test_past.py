@@ -30,9 +30,8 @@ def test_a_fire_is_put_on_the_lists_of_all_shards_or_of_one(hourly: Bureau) -> N
     at, before = hour(hourly, 2), hourly.everything()
     done = hourly.operator.rerun("a", at, shards=[1])
     assert done.changed == (f"shard 1 runs {at.isoformat()} as soon as it is free",)
-    assert effect(before, hourly.everything())[hourly.path("~again/1", "a")] == again.text(
-        [(at.isoformat(), 2)]
-    )
+    told = effect(before, hourly.everything())[hourly.path("~again/1", "a")]
+    assert told == again.text([(at.isoformat(), 2)], before[hourly.path("", "a")].made)
     hourly.operator.rerun("a", at)
     assert past.left(hourly.registry, "a") == past.Left("a", 2, 0)
     assert hourly.operator.rerun("a", at).changed == ()
@@ -75,8 +74,9 @@ def test_a_stretch_is_put_there_the_oldest_first(hourly: Bureau) -> None:
         hour(hourly, back) for back in (5, 4, 3)
     ]
     hourly.operator.backfill("a", begin, end, shards=[0])
-    told = hourly.everything()[hourly.path("~again/0", "a")].data
-    assert again.read(told) == [(hour(hourly, back).isoformat(), 1) for back in (5, 4, 3)]
+    nodes = hourly.everything()
+    told, made = nodes[hourly.path("~again/0", "a")].data, nodes[hourly.path("", "a")].made
+    assert again.read(told, made) == [(hour(hourly, back).isoformat(), 1) for back in (5, 4, 3)]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,10 @@ def test_the_settings_of_a_job_are_read_with_their_text_and_version(any_bureau: 
     any_bureau.job(FULL, job="full")
     any_bureau.set("config", FULL, "full")
     found = settings.get(any_bureau.registry, "full")
-    assert (found.config.shards, found.config.label, found.text, found.version) == (3, "lab", FULL, 1)
+    assert (found.config.shards, found.config.label, found.text) == (3, "lab", FULL)
+    first = found.version
+    any_bureau.set("config", FULL, "full")
+    assert settings.get(any_bureau.registry, "full").version > first
     assert "pa55word" not in repr(found)
 
 
@@ -135,6 +138,17 @@ def test_an_update_of_settings_as_they_were_read_is_refused_once_they_have_chang
     with pytest.raises(OperationError, match="were changed since they were read"):
         bureau.operator.update("j", {"shards": 3}, version=read.version)
     assert settings.get(bureau.registry, "j").config.shards == 2
+
+
+def test_an_update_of_settings_as_they_were_read_is_refused_where_the_job_was_made_anew(
+    any_bureau: Bureau,
+) -> None:
+    any_bureau.job()
+    read = settings.get(any_bureau.registry, "j")
+    any_bureau.operator.remove("j")
+    any_bureau.job()
+    with pytest.raises(OperationError, match="were changed since they were read"):
+        any_bureau.operator.update("j", {"shards": 3}, version=read.version)
 
 
 def test_settings_can_be_replaced_whole_also_where_they_made_no_sense(bureau: Bureau) -> None:

@@ -336,6 +336,35 @@ def test_nobody_is_asked_to_fire_where_one_of_them_has_gone_meanwhile(
     assert bureau.names("trigger") == ()
 
 
+def test_who_comes_while_all_are_asked_to_fire_is_asked_too(
+    bureau: Bureau, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may have been given a shard of one who was asked, which then would not run."""
+    bureau.of(JAVA, shards=2, owners={0: JAVA, 1: JAVA})
+    just_before(bureau.registry, lambda *writes: bureau.join(PY), monkeypatch)
+    done = bureau.operator.trigger("j")
+    assert done.changed == (f"{JAVA} was asked to fire", f"{PY} was asked to fire")
+    assert bureau.names("trigger") == (JAVA, PY)
+    assert [each.detail for each in bureau.audit] == [f"{who} was asked to fire" for who in (JAVA, PY)]
+
+
+def test_where_who_came_cannot_be_asked_any_more_it_is_said_that_the_others_were(
+    bureau: Bureau, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def come(*_: object) -> None:
+        bureau.join(PY)
+        gone = Delete(bureau.path(f"instances/{PY}"))
+        just_before(bureau.registry, lambda *writes: bureau.land(gone), monkeypatch)
+
+    bureau.of(JAVA)
+    just_before(bureau.registry, come, monkeypatch)
+    with pytest.raises(
+        OperationError, match=f"{JAVA} was asked to fire; who came meanwhile may not have been"
+    ):
+        bureau.operator.trigger("j")
+    assert bureau.names("trigger") == (JAVA,)
+
+
 def test_a_shard_of_a_job_that_was_removed_meanwhile_brings_it_not_back(
     bureau: Bureau, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,8 @@ from shardwright.recipes.slicer import Slicer
 from shardwright.recipes.slicing import GoOn
 from tests.recipes import mastership, slices
 
+pytestmark = pytest.mark.simulation
+
 SEEDS = 150
 
 #: How many seeds a planted bug may take to be found.

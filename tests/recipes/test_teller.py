@@ -1,7 +1,11 @@
 """The teller: one call after the other, whatever they do."""
 
+import logging
 import sys
 import threading
+from collections.abc import Callable
+
+import pytest
 
 from shardwright.recipes.teller import Teller
 
@@ -57,4 +61,50 @@ def test_it_knows_whether_it_is_asked_in_what_it_calls() -> None:
     teller.tell("on_change", lambda: heard(other.is_calling()))
     assert heard.until(lambda calls: len(calls) == 2) == [True, False]
     assert not teller.is_calling()
+    teller.stop(PATIENCE)
+
+
+def told_where_there_is_no_thread(teller: Teller, call: Callable[[], None]) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with pytest.MonkeyPatch.context() as crowded:
+        crowded.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError):
+            teller.tell("on_change", call)
+
+
+def test_what_is_told_where_there_is_no_thread_is_called_when_there_is_one() -> None:
+    heard: Heard[str] = Heard()
+    teller = Teller("Account")
+    told_where_there_is_no_thread(teller, lambda: heard("first"))
+    teller.tell("on_change", lambda: heard("second"))
+    assert heard.until(lambda calls: len(calls) == 2) == ["first", "second"]
+    teller.stop(PATIENCE)
+
+
+def test_what_was_told_where_there_was_no_thread_keeps_nobody_from_stopping() -> None:
+    heard: Heard[str] = Heard()
+    teller = Teller("Account")
+    told_where_there_is_no_thread(teller, lambda: heard("never"))
+    teller.stop(PATIENCE)
+    teller.tell("on_change", lambda: heard("next"))
+    assert heard.until(len) == ["next"]
+    teller.stop(PATIENCE)
+
+
+def test_a_log_that_raises_does_not_silence_it() -> None:
+    class Full(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise OSError(28, "No space left on device")
+
+    heard: Heard[str] = Heard()
+    teller, full = Teller("Account"), Full()
+    logging.getLogger("shardwright").addHandler(full)
+    try:
+        teller.tell("on_change", lambda: sys.exit(1))
+        teller.tell("on_change", lambda: heard("next"))
+        heard.until(len)
+    finally:
+        logging.getLogger("shardwright").removeHandler(full)
     teller.stop(PATIENCE)

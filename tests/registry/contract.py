@@ -430,6 +430,17 @@ class Contract:
         sees(other, lambda: tree.node("cursor").written == written)
         assert look(other, lambda: tree.node("cursor")) == Node("2", 1, "", made, written)
 
+    def test_all_that_one_commit_makes_bears_its_number_in_the_eyes_of_its_writer_and_of_others(
+        self, registry: Registry, other: Registry
+    ) -> None:
+        """So who reads both knows that they were made together, without having been told the number."""
+        trees = [mirror(each) for each in (registry, other)]
+        number = land(registry, Create(f"{ROOT}/job", "a"), Create(f"{ROOT}/beside/gap", "b")).number
+        for each, tree in zip((registry, other), trees, strict=True):
+            sees(each, lambda: "beside/gap" in tree and "job" in tree)  # noqa: B023
+            assert look(each, lambda: tree.node("job")) == Node("a", 0, "", number, number)  # noqa: B023
+            assert look(each, lambda: tree.node("beside/gap")) == Node("b", 0, "", number, number)  # noqa: B023
+
     # -- sequential nodes ---------------------------------------------------------------------------
 
     def test_sequential_nodes_are_given_growing_ten_digit_names(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from shardwright.clock import HandClock
-from shardwright.registry import Create, Put, Refused, Registry, State, Unknown
+from shardwright.registry import Create, Put, Refused, Registry, Session, State, Unknown
 from shardwright.registry.memory import MemoryRegistry, Store
 
 from .contract import (
@@ -204,3 +204,12 @@ def test_requests_can_be_lost_on_the_way(store: Store, clock: HandClock) -> None
     assert isinstance(future.result(timeout=0), Unknown)
     clock.advance(2.0)
     assert store.nodes == {}
+
+
+def test_a_session_that_has_ended_is_granted_no_lease_again() -> None:
+    session = Session("a", HandClock(), timeout=10.0, margin=0.1)
+    assert session.lease_left() == 9.0
+    session.end()
+    session.grant(20.0, 0.1)  # the answer to a handshake that was under way
+    session.renew(1000.0)
+    assert session.lease_left() == float("-inf")

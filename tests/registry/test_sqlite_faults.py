@@ -8,25 +8,28 @@ import sqlite3
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from shardwright.errors import RegistryError, RegistryUrlError, Unsuitable
 from shardwright.registry import Create, Delete, Landed, Put, Refused, State, Unknown, connect
 from shardwright.registry import writes as words
-from shardwright.registry.sqlite import SqliteRegistry, clerk, file, holder, place, plan, schema
+from shardwright.registry.sqlite import SqliteRegistry, clerk, file, holder, liveness, place, plan, schema
 from shardwright.registry.sqlite.requests import Broke, Question
-from shardwright.registry.tree import snapshot
+from shardwright.registry.tree import Node, snapshot
 from tests.conftest import require
 from tests.faults.processes import Child
 
 from . import power_cuts, sqlite_children
-from .contract import ROOT, data, land, mirror, read, refuse, sees
+from .contract import ROOT, data, land, mirror, read, sees
 from .test_sqlite import end_session
+
+T = TypeVar("T")
 
 #: Long: a machine that stands still for a moment ends nobody's session. And one for those that are to end.
 SESSION = 30.0
@@ -248,6 +251,77 @@ def test_a_forked_child_neither_uses_the_registry_nor_keeps_the_session_alive(pa
         assert read(registry, "/from-the-child") is None
 
 
+def test_a_forked_child_with_a_registry_of_its_own_loses_nothing_when_its_parent_closes_first(
+    path: Path,
+) -> None:
+    wal = f"{path}-wal"
+    with Child(sqlite_children.outlived_by_its_fork, url(path), wal, listens=True) as parent:
+        parent.expect("closed, and the log is there", 30)
+        parent.expect("third, please", 30)
+        with opened(path) as third:
+            before = land(third, Create("/third"))
+            parent.tell("")
+            parent.expect("child ended 0", 30)
+            after = land(third, Create("/fourth"))
+            numbers = landed_by(parent)
+            assert len(numbers) == 1 + 10 + 20 + 1
+            assert all(
+                node is not None and node.made == numbers[each] for each, node in nodes_of(third, numbers)
+            )
+    in_order = list(numbers.values())
+    assert in_order == sorted(set(in_order))
+    assert in_order[-2] < before.number < in_order[-1] < after.number
+    assert in_the_file(path, "pragma integrity_check") == [("ok",)]
+
+
+def test_at_whatever_moment_of_a_write_a_process_forks_the_child_can_open_a_registry_of_its_own(
+    path: Path,
+) -> None:
+    with Child(sqlite_children.forker_in_the_midst_of_writes, url(path), 40) as parent:
+        parent.expect("all could", 120)
+        with opened(path) as registry:
+            assert len(registry.wait(registry.names(["/child"]))["/child"] or ()) == 40
+
+
+def test_a_fork_does_not_wait_for_ever_for_a_statement_and_its_child_is_told_why_it_may_not_open_the_file(
+    path: Path,
+) -> None:
+    with Child(sqlite_children.forker_whose_clerk_is_stuck, url(path)) as parent:
+        said = parent.expect("child:", 30)
+        assert "Unsuitable" in said
+        assert str(path) in said
+        assert "was in use at the moment when this process was forked" in said
+        parent.expect("landed /parent", 30)
+
+
+def test_what_a_forked_child_inherited_takes_nothing_away_that_others_have_left_since(path: Path) -> None:
+    with Child(sqlite_children.forker_whose_child_opens_late, url(path), listens=True) as parent:
+        parent.expect("closed", 30)
+        with Child(sqlite_children.writer, url(path), "w") as writer:
+            for _ in range(10):
+                writer.expect("landed", 30)
+            writer.kill()
+            numbers = landed_by(writer)
+        assert Path(f"{path}-wal").exists()
+        parent.tell("")
+        parent.expect("child ended 0", 30)
+        numbers |= landed_by(parent)
+        with opened(path) as registry:
+            assert all(
+                node is not None and node.made == numbers[each] for each, node in nodes_of(registry, numbers)
+            )
+
+
+def landed_by(child: Child) -> dict[str, int]:
+    """The number of each commit that it says has landed."""
+    said = [line.split() for line in child.lines if line.startswith("landed ")]
+    return {where: int(number) for _, where, number in (words for words in said if len(words) == 3)}
+
+
+def nodes_of(registry: SqliteRegistry, paths: Iterable[str]) -> Iterable[tuple[str, Node | None]]:
+    return registry.wait(registry.read(paths)).items()
+
+
 # -- disks ------------------------------------------------------------------------------------------------
 
 
@@ -354,7 +428,7 @@ def test_the_power_cuts_are_real_with_less_syncing_they_do_harm(path: Path, sync
 
 def test_every_connection_syncs_every_commit(path: Path) -> None:
     with opened(path) as registry:
-        asked = registry._ask(lambda file: file._connection.execute("pragma synchronous").fetchone())
+        asked = registry._ask(lambda file: file._connection.row("pragma synchronous"))
         assert registry.wait(asked) == (2,)
     assert in_the_file(path, "pragma journal_mode") == [("wal",)]
 
@@ -390,6 +464,18 @@ def test_after_the_file_was_taken_away_work_goes_on_in_a_new_one(path: Path) -> 
         assert list(tree.children("")) == ["b"]
 
 
+def test_who_loses_the_log_of_the_file_notices_and_opens_it_anew(path: Path) -> None:
+    with opened(path) as registry:
+        told = states_of(registry)
+        land(registry, Create(f"{ROOT}/a"))
+        Path(f"{path}-wal").unlink()
+        registry.wait_for(lambda: told == [State.SUSPENDED, State.CONNECTED])
+        land(registry, Create(f"{ROOT}/b"))
+        assert in_the_file(path, f"select count(*) from node where path in ('{ROOT}/a', '{ROOT}/b')") == [
+            (2,)
+        ]
+
+
 def test_leftover_lock_files_are_swept_away(path: Path) -> None:
     with opened(path):
         pass
@@ -410,7 +496,74 @@ def test_a_session_from_before_a_restart_of_the_machine_is_ended(path: Path) -> 
 # -- ourselves --------------------------------------------------------------------------------------------
 
 
-def test_a_fault_of_our_own_ends_in_lost_and_answers_everybody(
+class BadLog(logging.Handler):
+    """Has no room left, and says so to whoever logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise OSError(28, "No space left on device")
+
+
+@pytest.fixture
+def bad_log() -> Iterator[None]:
+    handler = BadLog()
+    logging.getLogger("shardwright.registry").addHandler(handler)
+    yield
+    logging.getLogger("shardwright.registry").removeHandler(handler)
+
+
+def failing(real: Callable[..., T], times: int, error: Exception) -> Callable[..., T]:
+    """The same, failing for the first few times."""
+    left = [error] * times
+
+    def fail_at_first(*args: object) -> T:
+        if left:
+            raise left.pop()
+        return real(*args)
+
+    return fail_at_first
+
+
+@pytest.mark.usefixtures("bad_log")
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("planted"), sqlite3.ProgrammingError("planted")]
+)
+def test_whatever_goes_wrong_in_a_turn_even_with_a_log_that_fails_it_is_tried_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    with opened(path) as registry:
+        told, first = states_of(registry), id_of(registry)
+        tree = mirror(registry)
+        monkeypatch.setattr(file.File, "data_version", failing(file.File.data_version, 3, error))
+        registry.wait_for(lambda: len(told) == 2 and tree.synced)
+        assert told == [State.SUSPENDED, State.CONNECTED]
+        assert id_of(registry) == first
+        land(registry, Create(f"{ROOT}/a"))
+
+
+@pytest.mark.usefixtures("bad_log")
+def test_a_heart_goes_on_beating_whatever_goes_wrong_with_a_beat(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(path) as registry:
+        session = registry.session()
+        assert session is not None
+        monkeypatch.setattr(liveness.Others, "look", failing(liveness.Others.look, 3, MemoryError()))
+        monkeypatch.setattr(liveness.Tenure, "beat", failing(liveness.Tenure.beat, 3, MemoryError()))
+        before = session.ends()
+        registry.wait_for(lambda: session.ends() > before)
+        assert id_of(registry) == session.id
+
+
+@pytest.mark.usefixtures("bad_log")
+def test_who_loses_the_lock_file_starts_anew_although_the_log_fails(path: Path) -> None:
+    with opened(path) as registry:
+        first = id_of(registry)
+        (place.sessions_of(path) / first).unlink()
+        registry.wait_for(lambda: registry.session() is not None and id_of(registry) != first)
+        land(registry, Create(f"{ROOT}/a"))
+
+
+def test_where_a_thread_of_ours_has_ended_everybody_is_answered_and_the_owner_fails(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     registry = connect(url(path))
@@ -418,13 +571,24 @@ def test_a_fault_of_our_own_ends_in_lost_and_answers_everybody(
     told = states_of(registry)
     underway = registry.commit(Create("/a"))
     registry._clerk.put(Broke(RuntimeError("planted")))
-    registry.wait_for(lambda: State.LOST in told and underway.done())
-    assert isinstance(underway.result(), Landed | Refused | Unknown)
-    assert "planted" in refuse(registry, Create("/b")).why
-    with pytest.raises(RegistryError, match="planted"):
-        registry.wait(registry.read(["/a"]))
-    assert "a fault of its own" in caplog.text
+    for _ in range(2):
+        with pytest.raises(
+            RegistryError, match=r"a thread of the registry has ended: RuntimeError\('planted'\)"
+        ):
+            registry.wait_for(lambda: False)
+    assert told == [State.LOST]
+    assert isinstance(underway.result(timeout=0), Landed | Refused | Unknown)
+    assert "planted" in registry.trouble
     registry.close()
+    assert "a fault of its own" in caplog.text
+
+
+@pytest.mark.usefixtures("bad_log")
+def test_an_owner_fails_with_its_thread_although_the_log_does(path: Path) -> None:
+    with opened(path) as registry:
+        registry._clerk.put(Broke(RuntimeError("planted")))
+        with pytest.raises(RegistryError, match="planted"):
+            registry.wait_for(lambda: False)
 
 
 def test_who_falls_behind_the_pruned_log_reads_everything_anew(

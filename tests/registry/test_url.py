@@ -134,6 +134,8 @@ def test_a_file_is_opened_by_its_path(tmp_path: Path) -> None:
         ("sqlite://", "sqlite://: name a file by its whole path after three slashes"),
         ("zookeeper:///prod", "zookeeper:///prod: name at least one server"),
         ("zookeeper://zk1:port/prod", "'zk1:port' is not host:port"),
+        ("zookeeper://zk1?largest=many", "largest='many' is not a whole number from 262144 on"),
+        ("zookeeper://zk1?largest=50000", "largest='50000' is not a whole number from 262144 on"),
         ("zookeeper://zk1?auth=magic", "auth='magic' is neither digest nor sasl"),
         ("zookeeper://user@zk1", "zookeeper://…@zk1: credentials are written as user:password@"),
         ("zookeeper://:secret@zk1", "zookeeper://…@zk1: credentials are written as user:password@"),

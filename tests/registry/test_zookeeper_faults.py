@@ -1,7 +1,9 @@
 """What kazoo and ZooKeeper are known to do to their users, done to our driver by real servers and wires."""
 
 import contextlib
+import logging
 import os
+import shutil
 import socket
 import struct
 import threading
@@ -30,7 +32,7 @@ from shardwright.registry import (
     connect,
     session_ender,
 )
-from shardwright.registry.zookeeper import ZookeeperRegistry
+from shardwright.registry.zookeeper import ZookeeperRegistry, client
 from shardwright.registry.zookeeper.client import Access
 from tests.certificates import Certificates, make
 from tests.faults.processes import Child
@@ -823,3 +825,126 @@ def test_an_heir_can_end_each_session_it_was_told_of_and_its_nodes_go_at_once(au
         assert not end(told[-1], 0.5)
         dead.close()
         witness.close()
+
+
+# -- data that goes back ----------------------------------------------------------------------------------
+
+
+def wipe(server: Server) -> None:
+    server.kill()
+    shutil.rmtree(server.directory / "version-2")
+    server.restart()
+
+
+def said_of_older_data(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if "restored or wiped" in each.getMessage()]
+
+
+@contextlib.contextmanager
+def heard_of(registry: ZookeeperRegistry, text: str) -> Iterator[list[str]]:
+    """What the connection logs of something, its owner being woken by each line."""
+    found: list[str] = []
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if text in record.getMessage():
+                found.append(record.getMessage())
+                registry._ring()
+
+    ear = Ear()
+    logging.getLogger("shardwright.registry.zookeeper").addHandler(ear)
+    try:
+        yield found
+    finally:
+        logging.getLogger("shardwright.registry.zookeeper").removeHandler(ear)
+
+
+def test_servers_that_let_us_in_no_more_because_their_data_is_older_are_spoken_of_once(
+    zookeeper_server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_at(url(zookeeper_server.hosts)) as registry:
+        for n in range(10):
+            number = land(registry, Create(f"{ROOT}/{n}")).number
+        wipe(zookeeper_server)
+        registry.wait_for(lambda: "restored or wiped" in registry.trouble, 60)
+        assert f"{number:#x}" in registry.trouble
+        with heard_of(registry, "Connection dropped") as dropped:
+            registry.wait_for(lambda: len(dropped) >= 3)
+        assert len(said_of_older_data(caplog)) == 1
+        with open_at(url(zookeeper_server.hosts)) as other:
+            while land(other, Create(f"{ROOT}/other", sequential=True)).number <= number:
+                pass
+            registry.wait_for(lambda: registry.session() is not None)
+        assert registry.trouble == ""
+        assert land(registry, Create(f"{ROOT}/again")).number > number
+
+
+def test_numbers_that_go_back_are_spoken_of_once(
+    zookeeper_server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_at(url(zookeeper_server.hosts)) as registry:
+        for n in range(10):
+            land(registry, Create(f"{ROOT}/{n}"))
+        registry._client._kazoo.last_zxid = 0  # or the server would not let us in
+        wipe(zookeeper_server)
+        told = states_of(registry)
+        registry.wait_for(lambda: told[-1:] == [State.CONNECTED], 60)
+        for _ in range(2):
+            assert read(registry, ROOT) is None
+            assert "restored or wiped" in registry.trouble
+        assert len(said_of_older_data(caplog)) == 1
+
+
+# -- ourselves --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(16, "Device or resource busy"), MemoryError(), UnicodeError("bad name")]
+)
+def test_a_resolver_that_fails_in_whatever_way_is_asked_again(
+    zookeeper: Server, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    left = [error] * 2
+    real: Callable[..., object] = socket.getaddrinfo
+
+    def resolve(*args: object, **options: object) -> object:
+        if left:
+            raise left.pop()
+        return real(*args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with open_at(url(zookeeper.hosts)) as registry:
+        assert not left
+        assert registry.trouble == ""
+
+
+def test_a_log_that_fails_costs_no_connection(zookeeper: Server) -> None:
+    class BadLog(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise OSError(28, "No space left on device")
+
+    handler = BadLog()
+    logging.getLogger("shardwright.registry").addHandler(handler)
+    try:
+        with open_at(url(zookeeper.hosts, session=LONG)) as registry:
+            told = states_of(registry)
+            registry._client.drop()
+            registry.wait_for(lambda: told == [State.SUSPENDED, State.CONNECTED])
+    finally:
+        logging.getLogger("shardwright.registry").removeHandler(handler)
+
+
+def test_where_the_connections_thread_has_ended_the_owner_fails(
+    zookeeper: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("planted")
+
+    with open_at(url(zookeeper.hosts)) as registry:
+        monkeypatch.setattr(client._Connection, "_connect_attempt", fail)
+        registry._client.drop()
+        for _ in range(2):
+            with pytest.raises(RegistryError, match="a thread of the registry has ended: RuntimeError"):
+                registry.wait_for(lambda: False)
+        assert registry.session() is None
+    assert "planted" in caplog.text

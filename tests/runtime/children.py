@@ -1,8 +1,11 @@
 """Processes that the tests of the scheduler start."""
 
+import multiprocessing
 import os
+import signal
 import sys
 import threading
+from multiprocessing.process import BaseProcess
 
 from shardwright import Scheduler, Shard
 
@@ -40,6 +43,41 @@ def fork(url: str) -> None:
         sys.exit()
     os.waitpid(busy, 0)
     say(f"a busy child has ended; parent: it runs: {run_anew()}")
+
+
+def end_forks(url: str) -> None:
+    """Run a job that forks, and ends its forks: one that is there, and others before they have done anything
+    at all. Then end."""
+    scheduler, forks = Scheduler(url), multiprocessing.get_context("fork")
+
+    @scheduler.job(cron="* * * * * ?")
+    def job() -> None:
+        there = forks.Event()
+
+        def stay() -> None:
+            there.set()
+            signal.pause()
+
+        fork = forks.Process(target=stay)
+        fork.start()
+        there.wait()
+        _end(fork)
+        for _ in range(30):
+            fork = forks.Process(target=signal.pause)
+            fork.start()
+            _end(fork)
+        say("all have ended")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    scheduler.run()
+
+
+def _end(fork: BaseProcess) -> None:
+    fork.terminate()
+    fork.join(PATIENCE / 4)
+    how = fork.exitcode
+    fork.kill()
+    assert how == -signal.SIGTERM, how
 
 
 def hold(url: str, address: str) -> None:

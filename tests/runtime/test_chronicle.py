@@ -2,9 +2,11 @@
 
 import logging
 import sqlite3
+import sys
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -14,9 +16,9 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from shardwright import JobError, Scheduler, Shard
+from shardwright import JobError, Scheduler, Shard, testing
 from shardwright.clock import SystemClock
-from shardwright.coordination import account, due
+from shardwright.coordination import account, claim, due
 from shardwright.coordination.account import Passed, Ran
 from shardwright.history import events, ledger, queries
 from shardwright.history import why as reasons
@@ -26,6 +28,7 @@ from shardwright.history.metrics import Metrics
 from shardwright.history.store import Store
 from shardwright.registry import Put, connect
 from shardwright.runtime.chronicle import VARIABLE, Chronicle, place_of
+from shardwright.runtime.process import Process
 from tests.faults.processes import Child
 from tests.faults.proxy import Proxy
 from tests.history import children
@@ -458,6 +461,142 @@ def test_tries_that_failed_are_listed_with_their_run_and_so_is_what_each_has_log
     said = [line.rpartition(": ")[2] for line in log.text.splitlines()]
     between = "-- try {} failed, and is followed by another --"
     assert said == ["this is try 1", between.format(1), "this is try 2", between.format(2), "this is try 3"]
+
+
+def calls(act: Callable[[], object]) -> int:
+    """How many functions are called by this, in this thread."""
+    count = 0
+
+    def profile(frame: object, event: str, arg: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(profile)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_long_stretches_of_fires_cost_the_reactor_no_more_than_short_ones(folder: Path) -> None:
+    """With 260 shards and two hours its watchdog took it for hung, and so again after each restart."""
+    begin = datetime(2030, 1, 1, tzinfo=UTC)
+    heard: list[events.Event] = []
+    chronicle = Chronicle(SystemClock(), folder / "history.db", [heard.append])
+
+    def tell(job: str, length: timedelta) -> None:
+        passed = Passed(begin, begin + length, account.SKIPPED, due.NOBODY, ("*/5 * * * * ?", "UTC", ""))
+        for item in range(260):
+            chronicle.account(job, 1, item, [passed], lambda: None, ours=True)
+
+    tell("warm up", timedelta(seconds=5))
+    short = calls(lambda: tell("short", timedelta(seconds=5)))
+    assert calls(lambda: tell("long", timedelta(hours=2))) < 1.1 * short
+    assert heard == []  # nobody is told in this thread either
+
+
+def test_those_who_listen_are_told_of_each_fire_and_the_recorder_has_it_from_the_account_only(
+    folder: Path,
+) -> None:
+    begin = datetime(2030, 1, 1, tzinfo=UTC)
+    fires = [begin + timedelta(seconds=second) for second in range(1, 5)]
+    schedule = ("* * * * * ?", "UTC", "")
+    told: list[account.Entry] = [
+        Passed(begin, fires[1], account.SKIPPED, due.NOBODY, schedule),
+        Passed(fires[1], fires[2], account.MADE_GOOD, fires[3].isoformat(), schedule),
+        Ran(
+            fires[3].isoformat(),
+            account.LOST,
+            "a",
+            "3",
+            "scheduled",
+            1,
+            fires[3],
+            fires[3],
+            "failover is off",
+        ),
+    ]
+    heard: list[events.Event] = []
+    chronicle = Chronicle(SystemClock(), folder / "history.db", [heard.append])
+    assert chronicle._recorder is not None
+    chronicle.account("tick", 1, 0, told, lambda: None, ours=True)
+    chronicle.account("tick", 1, 1, told, lambda: None, ours=False)  # told by whose they are
+    chronicle._events.deliver()
+    shards = [event for event in heard if isinstance(event, events.ShardEvent)]
+    assert [f"{type(event).__name__} {event.fire} {event.item}" for event in shards] == [
+        f"Skipped {fires[0].isoformat()} 0",
+        f"Skipped {fires[1].isoformat()} 0",
+        f"MadeGood {fires[2].isoformat()} 0",
+        f"Lost {fires[3].isoformat()} 0",
+    ]
+    assert chronicle._recorder.waiting == 2 * len(told)
+    chronicle.close(60.0)
+    assert len(kept(folder)) == 2 * len(fires)
+
+
+class Chronicled:
+    """A cluster whose replicas keep a history, and write it when they are told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, where: Path, *consumers: events.Consumer) -> None:
+        self.cluster = testing.Cluster()
+        self.chronicles: list[Chronicle] = []
+
+        def process(registry: Any, **settings: Any) -> Process:
+            self.chronicles.append(Chronicle(registry.clock, where, consumers))
+            return Process(registry, chronicle=self.chronicles[-1], **settings)
+
+        monkeypatch.setattr(testing, "Process", process)
+
+    def write(self) -> None:
+        """Have the last one write what waits."""
+        chronicle = self.chronicles[-1]
+        assert chronicle._recorder is not None
+        assert chronicle._recorder.dropped == 0
+        chronicle._events.deliver()
+        assert chronicle._recorder.flush()
+        assert chronicle._recorder.dropped == 0
+        self.cluster.settle()
+
+
+def test_of_all_shards_all_fires_of_a_long_time_without_anybody_are_in_the_history_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards, outage = 60, timedelta(minutes=30)  # which are more rows than entries may wait
+    counted = CollectorRegistry()
+    chronicled = Chronicled(monkeypatch, folder / "history.db", Metrics(counted))
+    cluster = chronicled.cluster
+
+    def build() -> Scheduler:
+        scheduler = Scheduler()
+        scheduler.add(lambda: None, "tick", cron="*/5 * * * * ?", time_zone="UTC", shards=shards)
+        return scheduler
+
+    first = cluster.start(build())
+    cluster.advance(seconds=6)
+    chronicled.write()
+    cluster.kill(first)
+    cluster.advance(seconds=outage.total_seconds())
+    second = cluster.start(build())
+    for _ in range(2):
+        cluster.advance(seconds=5)
+        chronicled.write()
+    for chronicle in chronicled.chronicles:
+        chronicle.close(60.0)
+
+    with closing(sqlite3.connect(folder / "history.db")) as file:
+        found = file.execute("select item, due, disposition from shardwright_ledger").fetchall()
+    fires = {moment for _, moment, _ in found}
+    assert len(fires) == len(found) / shards == outage.total_seconds() / 5 + 3
+    assert Counter((item, moment) for item, moment, _ in found) == Counter(
+        (item, moment) for item in range(shards) for moment in fires
+    )
+    skipped = [item for item, _, disposition in found if disposition == "SKIPPED"]
+    labels = {"job": "tick", "reason": due.NOBODY}
+    assert counted.get_sample_value("shardwright_skipped_total", labels) == len(skipped) > 20_000
+    member = second.process._members["tick"]
+    tails = [claim.read(node.data).tail for node in member._cursors.values() if node is not None]
+    assert [[type(entry) for entry in tail] for tail in tails] == [[Ran]] * shards  # the one just run
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
 """The end of `run()` is heard, however it is told."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from shardwright.runtime.ending import Ending, Handler
+from shardwright.runtime.ending import Ending
+from shardwright.signals import Handler
 
 
 @pytest.fixture
@@ -76,3 +78,15 @@ def test_who_heard_signals_before_hears_them_again(ending: Ending) -> None:
     assert signal.getsignal(signal.SIGUSR1) == before
     ending.tell()  # there is nobody to be woken
     assert ending.told
+
+
+def test_a_fork_does_about_signals_what_was_done_before_and_wakes_nobody(ending: Ending) -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+    with ending.hearing(telling(ending)):
+        ours = signal.getsignal(signal.SIGUSR1)
+        fork = os.fork()
+        if not fork:
+            os._exit(0 if signal.getsignal(signal.SIGUSR1) == before and signal.set_wakeup_fd(-1) < 0 else 1)
+        assert os.waitpid(fork, 0) == (fork, 0)
+        assert signal.getsignal(signal.SIGUSR1) == ours
+        assert signal.SIGUSR1 not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

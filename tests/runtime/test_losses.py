@@ -3,6 +3,7 @@
 import pytest
 
 from shardwright import Scheduler
+from shardwright.registry import Create
 from shardwright.testing import Cluster, Replica
 
 #: In the midst of the first fire.
@@ -11,7 +12,8 @@ MINUTES, MIDST = "0 * * * * ?", 70.0
 
 def service(**settings: object) -> Scheduler:
     scheduler = Scheduler("memory://")
-    scheduler.add(lambda: None, "job", cron=MINUTES, time_zone="UTC", **settings)  # type: ignore[arg-type]
+    schedule = {"cron": MINUTES, "time_zone": "UTC"}
+    scheduler.add(lambda: None, "job", **{**schedule, **settings})  # type: ignore[arg-type]
     return scheduler
 
 
@@ -85,3 +87,47 @@ def test_a_run_that_ends_while_its_process_leaves_is_not_lost(caplog: pytest.Log
     cluster.stop(in_the_midst(cluster))
     cluster.advance(minutes=3)
     assert told(caplog) == []
+
+
+def test_one_that_gets_a_shard_back_from_another_that_died_over_it_tells_of_it_at_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = Cluster()
+    alone = cluster.start(service(cron=None, shards=2), lasting=30.0)
+    cluster.advance(seconds=5)
+    other = cluster.start(service(cron=None, shards=2), lasting=30.0)
+    cluster.advance(seconds=5)
+    alone.process.trigger("job")
+    cluster.advance(seconds=5)
+    assert [run.item for run in other.runs] == [1]
+    cluster.kill(other)
+    cluster.advance(seconds=20)
+    (said,) = told(caplog)
+    assert said.startswith("lost, shard 1: its runner died")
+
+
+def test_one_that_was_cut_off_while_another_had_its_shard_and_died_over_it_tells_of_it_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cluster = Cluster(session_timeout=60.0)
+    job: dict[str, object] = {"cron": None, "shards": 4}
+    leads = cluster.start(service(**job), lasting=30.0, address="10.0.0.9")
+    cluster.advance(seconds=5)
+    cut_off = cluster.start(service(**job), lasting=30.0, address="10.0.0.2")
+    cluster.advance(seconds=5)
+    leads.process.trigger("job")
+    cluster.advance(seconds=40)
+    cluster.partition(cut_off, 30)
+    cluster.session_timeout = 2.0
+    other = cluster.start(service(**job), lasting=30.0, address="10.0.0.3")
+    cluster.advance(seconds=5)
+    root = f"{other.registry.namespace}/job"
+    (it,) = (path for path in cluster.store.nodes if path.startswith(f"{root}/instances/10.0.0.3"))
+    other.registry.commit(Create(it.replace("instances", "trigger")))
+    cluster.advance(seconds=5)
+    (run,) = other.runs
+    cluster.kill(other)
+    cluster.advance(minutes=2)
+    assert run.item in [each.item for each in cut_off.runs]
+    (said,) = told(caplog)
+    assert said.startswith(f"lost, shard {run.item}: its runner died")

@@ -13,9 +13,11 @@ import pytest
 
 from shardwright import Scheduler, Shard
 from shardwright.errors import Cancelled
+from shardwright.outcomes import CUT_SHORT
 from shardwright.registry import Create, Landed, Outcome, Put, Write
 from shardwright.registry.memory import Effects
-from shardwright.runtime import runs
+from shardwright.runtime import runs, tries
+from shardwright.runtime.loop import Loop
 from shardwright.testing import Cluster, Replica
 
 FIRE = 10.0  # the first fire is so many seconds after the cluster's beginning
@@ -60,6 +62,25 @@ def test_a_shard_that_failed_is_tried_again_in_the_same_fire_under_the_same_toke
     assert len({token for _, token in facts(replica)}) == 1
     assert {shard.fire_time for shard in replica.runs} == {body.cluster.now - timedelta(seconds=40 - FIRE)}
     assert last(body.cluster) == "ok"
+
+
+def test_a_try_goes_on_where_the_one_before_it_left_off() -> None:
+    found: list[str | None] = []
+
+    def export(shard: Shard) -> None:
+        found.append(shard.checkpoint)
+        page = int(shard.checkpoint or 0) + 1
+        shard.save(str(page))
+        if page < 3:
+            raise ConnectionError("the other side is down")
+        shard.save("")
+
+    cluster = Cluster()
+    cluster.start(service(export, retries=3, retry_delay="1s"))
+    cluster.advance(seconds=40)
+    assert found == [None, "1", "2"]
+    cluster.advance(seconds=60)
+    assert found[3:] == [None, "1", "2"]
 
 
 def test_a_shard_that_failed_while_the_registry_was_out_of_reach_is_tried_again_in_its_session() -> None:
@@ -213,21 +234,38 @@ def test_what_a_run_does_when_told_to_stop_may_fail_and_holds_up_nobody(
     assert "out of order" in caplog.text
 
 
-def test_an_error_that_cannot_say_what_it_is_is_a_failure_like_any_other(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    class Mute(Exception):
-        def __str__(self) -> str:
-            return 404  # type: ignore[return-value]
+class Mute(Exception):
+    def __str__(self) -> str:
+        return 404  # type: ignore[return-value]
 
+
+class Once(Exception):
+    said = False
+
+    def __str__(self) -> str:
+        if self.said:
+            raise SystemExit(3)
+        self.said = True
+        return "only once"
+
+
+class Hollow(Exception):
+    def __getattr__(self, name: str) -> object:
+        return self.__dict__["body"][name]
+
+
+@pytest.mark.parametrize("kind", [Mute, Once, Hollow])
+def test_an_error_that_cannot_say_what_it_is_is_a_failure_like_any_other(
+    caplog: pytest.LogCaptureFixture, kind: type[Exception]
+) -> None:
     def body(shard: Shard) -> None:
-        raise Mute
+        raise kind
 
     cluster = Cluster()
     cluster.start(service(body, retries=1, retry_delay="1s"))
     cluster.advance(seconds=FIRE + 5)
     assert last(cluster) == "failed"
-    assert "Mute" in caplog.text
+    assert kind.__name__ in caplog.text
 
 
 @pytest.mark.parametrize(("left", "begins"), [(0.001, True), (0.0, False), (-60.0, False)])
@@ -243,3 +281,26 @@ def test_what_has_not_begun_when_its_lease_is_over_does_not_begin(left: float, b
         with pytest.raises(Cancelled, match="its lease was over before it began"):
             body(shard)
     assert entered == ([3] if begins else [])
+
+
+@pytest.mark.parametrize("coroutine", [False, True])
+def test_what_does_not_begin_because_its_lease_is_over_has_not_failed(coroutine: bool) -> None:
+    shard = Shard(3, 4, "", "job", "", None, 7, 1, "scheduled", None, _lease=lambda: 0.0)
+
+    async def later(shard: Shard) -> None: ...
+
+    body = runs._once(later if coroutine else lambda shard: None, threading.Lock(), None)
+    end = asyncio.run(tries.try_coroutine(shard, body)) if coroutine else tries.try_it(shard, body)
+    assert end == tries.End(CUT_SHORT)
+
+
+def test_a_coroutine_for_which_there_is_no_thread_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def later(shard: Shard) -> None: ...
+
+    ends: list[tries.End] = []
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    Loop().run(Shard(3, 4, "", "job", "", None, 7, 1, "scheduled", None), later, ends.append)
+    assert [str(end.error) for end in ends] == ["there is no thread to run it in: can't start new thread"]

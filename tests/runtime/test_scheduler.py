@@ -440,6 +440,54 @@ def test_who_runs_outside_the_main_thread_is_told_what_to_call_there() -> None:
         pass  # and nothing of it is left
 
 
+@pytest.mark.parametrize("kind", ["function", "coroutine", "coroutine that shows when it is called"])
+@pytest.mark.parametrize("settings", [{}, {"pool": "1"}, {"concurrency": 1}])
+def test_a_run_that_would_stop_its_own_scheduler_is_told_what_to_do_instead(
+    kind: str, settings: dict[str, Any]
+) -> None:
+    scheduler, told = Scheduler(f"memory://{next(numbers)}"), queue.SimpleQueue[str]()
+
+    def stop() -> None:
+        with pytest.raises(JobError) as refused:
+            scheduler.stop()
+        told.put(str(refused.value))
+
+    async def stop_in_a_loop() -> None:
+        stop()
+
+    function = stop if kind == "function" else stop_in_a_loop
+    scheduler.add((lambda: function()) if "called" in kind else function, "job", **settings)
+    with scheduler:
+        for _ in range(2):  # nothing was stopped
+            scheduler.trigger("job")
+            assert told.get(timeout=PATIENCE) == (
+                "stop() waits for what runs, and was called by a run: call it in another thread that the run "
+                "does not wait for, or send the process SIGTERM"
+            )
+
+
+def test_a_run_may_have_its_scheduler_stopped_by_another_thread_and_may_stop_another_scheduler() -> None:
+    scheduler, other = Scheduler(f"memory://{next(numbers)}"), Scheduler(f"memory://{next(numbers)}")
+    stopped = threading.Event()
+
+    def stop() -> None:
+        scheduler.stop()
+        stopped.set()
+
+    @scheduler.job()
+    def job() -> None:
+        other.stop()
+        threading.Thread(target=stop).start()
+
+    scheduler.start()
+    other.start()
+    scheduler.trigger("job")
+    assert stopped.wait(PATIENCE)
+    for each in (scheduler, other):
+        each.start()  # it does not run
+        each.stop()
+
+
 def test_a_coroutine_is_taken_over_from_one_that_died_while_all_threads_are_taken() -> None:
     seen, taken, release, url = Seen(), threading.Event(), threading.Event(), f"memory://{next(numbers)}"
     first, second = (Scheduler(url, threads=1, address=f"10.0.0.{number}") for number in (1, 2))
@@ -478,6 +526,12 @@ def test_a_fork_begins_without_what_its_parent_runs_and_may_start_its_own(tmp_pa
             "a busy child has ended; parent: it runs: True",
         ):
             parent.expect(said, PATIENCE)
+        assert parent.wait(PATIENCE) == 0
+
+
+def test_a_fork_of_a_job_of_run_that_is_told_to_end_does(tmp_path: Path) -> None:
+    with Child(children.end_forks, f"sqlite://{tmp_path / 'registry.db'}") as parent:
+        parent.expect("all have ended", PATIENCE)
         assert parent.wait(PATIENCE) == 0
 
 

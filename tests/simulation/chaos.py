@@ -19,7 +19,7 @@ from shardwright.runtime.runs import Running
 from . import hands, nemeses
 from .java import JavaMember
 from .promises import OWN
-from .world import NONSENSE, ROOT, Process, World
+from .world import NONSENSE, ROOT, TRIES, Process, World
 
 #: How long the trouble lasts at least, and the quiet after it.
 TROUBLE, QUIET = 120.0, 100.0
@@ -209,7 +209,7 @@ def heal(world: World) -> None:
 def wanted(world: World, item: int) -> list[again.Wish]:
     """Which fires of the past a shard is still to run."""
     node = world.store.nodes.get(f"/ns~shardwright/job/watched/{again.node(item)[1:]}")
-    return again.read(node.data) if node is not None else []
+    return again.read(node.data, world.made) if node is not None else []
 
 
 def check(world: World) -> None:
@@ -300,6 +300,8 @@ def everything_asked_for_was_run(world: World, story: str) -> None:
     if world.settings.group is not None:
         return
     run = {(each.claim.item, each.claim.fire, each.claim.tries) for each in world.started}
+    # One that died between its claim and its run was followed by another, whose try is a later one.
+    run |= {(item, fire, tries - tries % TRIES) for item, fire, tries in run}
     if not (world.settings.failover and world.settings.delivery == "at_least_once"):
         # What its runner claimed and died over before it began is accounted for as lost.
         run |= world.watch.claimed

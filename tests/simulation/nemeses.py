@@ -10,7 +10,7 @@ from shardwright.coordination import again, leader
 from shardwright.registry import Create, Delete, Put
 from shardwright.registry.memory import MemoryRegistry
 
-from .world import NONSENSE, RERUN, ROOT, Process, World
+from .world import NONSENSE, RERUN, ROOT, TRIES, Process, World
 
 Nemesis = Callable[[World, Process], None]
 
@@ -124,10 +124,11 @@ def rerun(world: World, chance: random.Random) -> None:
     claim = chance.choice(past)
     world.seen["rerun"] += 1
     node = f"/ns~shardwright/job/watched/{again.node(claim.item)[1:]}"
-    wish = (claim.fire, RERUN + len(world.rerun) * 10)
+    wish = (claim.fire, RERUN + len(world.rerun) * TRIES)
     world.rerun.append((claim.item, *wish))
     there = world.store.nodes.get(node)
-    told = again.text([*(again.read(there.data) if there is not None else ()), wish])
+    known = again.read(there.data, world.made) if there is not None else []
+    told = again.text([*known, wish], world.made)
     world.operator(Put(node, told) if there is not None else Create(node, told))
 
 

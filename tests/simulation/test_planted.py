@@ -8,19 +8,22 @@ from tests.registry.summary import SAY
 
 from . import many, planted
 
+pytestmark = pytest.mark.simulation
+
 #: How many seeds a bug may hide from.
 MOST = 400
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", planted.BUGS)
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_planted_bug_is_found(bug: str, record_property: Callable[[str, object], None]) -> None:
     with many.in_haste():
         for seed in range(1, MOST + 1):
             try:
                 planted.BUGS[bug].run(seed)
-            except AssertionError as found:
+            except (AssertionError, ValueError) as found:
+                # The registry refuses a commit whose writes contradict each other: that is found, too.
                 how = str(found).partition("\n")[0] or type(found).__name__
                 record_property(SAY, f"planted: {bug}: found by seed {seed}: {how[:80]}")
                 return

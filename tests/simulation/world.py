@@ -41,6 +41,9 @@ HOOK = 0.3
 #: From which try on a run is one that somebody asked for again.
 RERUN = 1000
 
+#: How far apart the first tries of what is asked for again are: who dies over one is followed by the next.
+TRIES = 10
+
 
 @dataclass
 class Process:
@@ -266,6 +269,12 @@ class World:
     def data(self, path: str) -> str | None:
         node = self.store.nodes.get(path)
         return None if node is None else node.data
+
+    @property
+    def made(self) -> int:
+        """The number of the commit that made the job; 0 where it is not there."""
+        job = self.store.nodes.get(ROOT)
+        return 0 if job is None else job.made
 
     def members(self) -> list[str]:
         """The instances that are in the job, as the store sees it."""

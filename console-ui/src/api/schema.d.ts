@@ -1569,7 +1569,7 @@ export interface components {
             last: components["schemas"]["LastFire"] | null;
             /**
              * Late
-             * @description By how many seconds its last fires came late, the oldest first.
+             * @description By how many seconds its fires up to the last came late, the oldest first.
              */
             late: (number | null)[];
             /** Name */
@@ -1629,6 +1629,11 @@ export interface components {
             ended: string | null;
             /** Fire */
             fire: string;
+            /**
+             * Late
+             * @description By how many seconds it came late.
+             */
+            late: number | null;
             /**
              * Outcome
              * @enum {string}

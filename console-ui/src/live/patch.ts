@@ -1,6 +1,9 @@
 // What the stream tells, put into what is shown already.
 
-import type { Fleet, JobChanged, JobPage, JobRow, JobsChanged } from "../api/types";
+import type { Fleet, JobChanged, JobPage, JobRow, JobsChanged, LiveRow } from "../api/types";
+
+/** How many fires the line of lateness goes back. */
+export const FIRES = 20;
 
 /** A page of the fleet with the jobs that changed; the same page where none of them is on it. */
 export function patchFleet(page: Fleet, event: Pick<JobsChanged, "changed" | "gone">): Fleet {
@@ -12,10 +15,19 @@ export function patchFleet(page: Fleet, event: Pick<JobsChanged, "changed" | "go
     const now = changed.get(row.name);
     touched ||= now !== undefined || gone.has(row.name);
     if (gone.has(row.name)) continue;
-    jobs.push(now ? { ...row, ...now } : row);
+    jobs.push(now ? patchRow(row, now) : row);
   }
   if (!touched) return page;
   return { ...page, jobs, total: page.total - (page.jobs.length - jobs.length) };
+}
+
+/** A job as it is now. What is told may be behind what was fetched: its last fire is never an earlier one again. */
+function patchRow(row: JobRow, now: LiveRow): JobRow {
+  if (!now.last || (row.last && Date.parse(now.last.due) < Date.parse(row.last.due))) {
+    return { ...row, ...now, last: row.last };
+  }
+  const before = now.last.fire === row.last?.fire ? row.late.slice(0, -1) : row.late;
+  return { ...row, ...now, late: [...before, now.last.late].slice(-FIRES) };
 }
 
 /** Whether a page has to be fetched anew: jobs came or went, or one changed by which it is sorted or filtered. */
@@ -40,6 +52,7 @@ export function isOutdated(
     if (asked.sort === "status") return row.status !== before.status;
     if (asked.sort === "next") return row.next_fires[0] !== before.next_fires[0];
     if (asked.sort === "shards") return row.shards !== before.shards;
+    if (asked.sort === "late") return row.last?.late !== before.last?.late;
     return false;
   });
 }

@@ -1,7 +1,7 @@
 """Alerts: telling people what happened to a job, by the error handler that it names.
 
     desk = alerts.Desk()
-    desk.tell(config, Alert(Kind.FAILED, config.name, "ValueError: no such customer", item=3))
+    desk.tell(config, Alert(Kind.FAILED, config.name, "ValueError: no such customer", item=3), declared)
     desk.close()
 
 `check` says at declaration what is wrong with a job's handler; `register` adds one of your own:

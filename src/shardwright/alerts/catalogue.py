@@ -1,15 +1,18 @@
 """The catalogue: which types of handler there are, by the names that `error_handler` has for them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from .. import secrets, sentences
+from .. import secrets, sentences, trust
+from ..clock import Clock
+from ..egress import Egress
 from ..errors import ConfigError
 from ..jobs import JobConfig, title
 from . import dingtalk, feishu, ignore, log, mail, properties, slack, throw, webhook, wechat
 from .handler import Check, Factory
+from .settings import Settings
 
 #: What a job has that names none.
 DEFAULT = "LOG"
@@ -24,6 +27,8 @@ class Type:
 
     factory: Factory
     check: Check
+    places: tuple[str, ...] | None = None
+    """Which props say where it sends to; None: any may."""
 
 
 _OURS: dict[str, tuple[Factory, tuple[properties.Property, ...]]] = {
@@ -37,22 +42,36 @@ _OURS: dict[str, tuple[Factory, tuple[properties.Property, ...]]] = {
     "FEISHU": (feishu.Feishu, feishu.PROPERTIES),
     "WEBHOOK": (webhook.Webhook, webhook.PROPERTIES),
 }
-TYPES = {name: Type(factory, partial(properties.faults, known)) for name, (factory, known) in _OURS.items()}
+TYPES = {
+    name: Type(factory, partial(properties.faults, known), tuple(each.key for each in known if each.place))
+    for name, (factory, known) in _OURS.items()
+}
 
 
-def register(name: str, factory: Factory, check: Check | None = None, *, replace: bool = False) -> None:
+def register(
+    name: str,
+    factory: Factory,
+    check: Check | None = None,
+    *,
+    places: Iterable[str] | None = None,
+    replace: bool = False,
+) -> None:
     """Add a type of handler, at start-up and in every process that runs jobs.
 
     `factory` makes a handler from a job's `Settings`; `check` says what is wrong with a job's props, a
-    sentence each. A name that is taken stays with who has it, unless you `replace` them; LOG, IGNORE and
-    THROW are never given away.
+    sentence each. `places` are the props that say where it sends to: where those are not as the program
+    declares them, the job's secrets are withheld from it; unless you name them, all props are taken for such.
+    A name that is taken stays with who has it, unless you `replace` them; LOG, IGNORE and THROW are never
+    given away.
     """
     if not re.fullmatch(r"[A-Za-z][\w.-]{0,99}", name, re.ASCII):
         raise ConfigError("a handler's name must be letters, digits, _ . and - only, and begin with a letter")
     if name in LOCAL or (name in TYPES and not replace):
         hint = "" if name in LOCAL else ", or say replace=True"
         raise ConfigError(f"there is a handler {name!r} already; choose another name{hint}")
-    TYPES[name] = Type(factory, check or (lambda props: ()))
+    if isinstance(places, str):
+        raise ConfigError(f"places is a list of props: write ({places!r},)")
+    TYPES[name] = Type(factory, check or (lambda props: ()), None if places is None else tuple(places))
 
 
 def type_of(config: JobConfig) -> str:
@@ -60,6 +79,25 @@ def type_of(config: JobConfig) -> str:
     is no reason to lose them: they are logged."""
     name = config.error_handler or DEFAULT
     return name if name in TYPES else DEFAULT
+
+
+def settings_of(config: JobConfig, declared: JobConfig | None, *, clock: Clock, egress: Egress) -> Settings:
+    """The settings of a job as its handler may have them, in a process that declares it like this, or not at
+    all."""
+    places = TYPES[type_of(config)].places
+    if declared is None:
+        held = trust.withheld(config.props, None, places, ())
+        return Settings(config.props, clock, withheld=held, egress=egress)
+    elsewhere = trust.moved(config.props, declared.props, places)
+    if (config.error_handler or DEFAULT) != (declared.error_handler or DEFAULT):
+        elsewhere = ("error_handler", *elsewhere)
+    return Settings(
+        config.props,
+        clock,
+        declared=declared.props,
+        withheld=trust.withheld(config.props, declared.props, places, elsewhere),
+        egress=egress if elsewhere else None,
+    )
 
 
 def check(config: JobConfig) -> None:

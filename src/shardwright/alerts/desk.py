@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..clock import Clock, SystemClock
+from ..egress import Egress
 from ..errors import ShardwrightError
 from ..jobs import JobConfig
 from . import catalogue
@@ -58,14 +59,16 @@ class Desk:
         burst: int = 1,
         limit: int = 1000,
         patience: float = PATIENCE,
+        egress: Egress | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
+        self._egress = egress or Egress()
         self.told: Callable[[str, str, bool], None] = lambda job, kind, delivered: None
         """Told of each message: of which job, by which type of handler, and whether it was delivered. In the
         desk's own thread."""
         self._digest = Digest(window=window, burst=burst, limit=limit)
         self._counts = Counts()
-        self._handlers: dict[str, tuple[str, Mapping[str, str], Handler]] = {}
+        self._handlers: dict[str, tuple[str, Mapping[str, str], JobConfig | None, Handler]] = {}
         self._strange: set[str] = set()
         self._patience = patience
         self._hung: set[str] = set()
@@ -80,17 +83,26 @@ class Desk:
         with self._changed:
             return replace(self._counts, collapsed=self._digest.collapsed, dropped=self._digest.dropped)
 
-    def tell(self, config: JobConfig, alert: Alert) -> None:
-        """Take an alert about a job. Returns at once and raises nothing."""
+    def tell(self, config: JobConfig, alert: Alert, declared: JobConfig | None = None) -> None:
+        """Take an alert about a job. Returns at once and raises nothing.
+
+        `declared` is the job as this program itself has it. Only what it names is taken on trust: `config` is
+        what the registry has, where others may write.
+        """
+        message = Message(config, alert, declared)
         try:
             kind = catalogue.type_of(config)
-            self._mention_if_strange(config)
+            self._mention_if_strange(message)
             if kind in catalogue.LOCAL:
-                self._tell_here(config, kind, alert)
+                self._tell_here(message, kind)
             else:
-                self._pass_on(config, alert)
+                self._pass_on(message)
         except Exception as error:
             log.error("an alert could not be taken (%s)", type(error).__name__)
+
+    def settings(self, config: JobConfig, declared: JobConfig | None) -> Settings:
+        """A job's settings, as its handler has them here."""
+        return catalogue.settings_of(config, declared, clock=self._clock, egress=self._egress)
 
     def wake(self) -> None:
         """Look at the clock again: for those who set it by hand."""
@@ -113,29 +125,32 @@ class Desk:
 
     # In the caller's thread
 
-    def _mention_if_strange(self, config: JobConfig) -> None:
+    def _mention_if_strange(self, message: Message) -> None:
+        config = message.config
         name = config.error_handler or catalogue.DEFAULT
         if name not in catalogue.TYPES and name not in self._strange:
             self._strange.add(name)
-            shown = Settings(config.props, self._clock).hide(name)[:100]
+            shown = self.settings(config, message.declared).hide(name)[:100]
             log.warning("%s: there is no error handler %r here; its alerts are logged", config.name, shown)
 
-    def _tell_here(self, config: JobConfig, kind: str, alert: Alert) -> None:
-        settings = Settings(config.props, self._clock)
+    def _tell_here(self, message: Message, kind: str) -> None:
+        settings, alert = self.settings(message.config, message.declared), message.alert
         if kind == "THROW":
             with self._changed:
                 self._counts = replace(self._counts, thrown=self._counts.thrown + alert.times)
         catalogue.TYPES[kind].factory(settings).send(alert.hiding(settings.hide))
 
-    def _pass_on(self, config: JobConfig, alert: Alert) -> None:
+    def _pass_on(self, message: Message) -> None:
+        alert = message.alert
         alert = replace(alert, what=alert.what[:_KEPT], details=alert.details[:_KEPT])
+        message = replace(message, alert=alert)
         with self._changed:
             if not self._closed:
-                self._digest.take(Message(config, alert), self._clock.boot())
+                self._digest.take(message, self._clock.boot())
                 self._begin()
                 return
             self._digest.dropped += alert.times
-        self._tell_here(config, catalogue.DEFAULT, alert)
+        self._tell_here(message, catalogue.DEFAULT)
 
     def _begin(self) -> None:
         if self._thread is None:
@@ -182,12 +197,12 @@ class Desk:
 
     def _send(self, message: Message, kind: str) -> None:
         config = message.config
-        settings = Settings(config.props, self._clock)
+        settings = self.settings(config, message.declared)
         shown = message.alert.hiding(settings.hide)
         try:
             if kind in self._hung:
                 raise Undelivered("it still has the one before")
-            self._handler(config, kind, settings).send(shown)
+            self._handler(message, kind, settings).send(shown)
         except (Exception, SystemExit) as error:  # a user's handler may do anything but end this thread
             why = " ".join(settings.hide(_why(error)).split())[:500]
             log.error(
@@ -199,12 +214,13 @@ class Desk:
             self._count(sent=1)
             self.told(config.name, kind, True)
 
-    def _handler(self, config: JobConfig, kind: str, settings: Settings) -> Handler:
-        made = self._handlers.get(config.name)
-        if made is not None and made[:2] == (kind, config.props):
-            return made[2]
+    def _handler(self, message: Message, kind: str, settings: Settings) -> Handler:
+        name, props = message.config.name, message.config.props
+        made = self._handlers.get(name)
+        if made is not None and made[:3] == (kind, props, message.declared):
+            return made[3]
         handler = catalogue.TYPES[kind].factory(settings)
-        self._handlers[config.name] = (kind, config.props, handler)
+        self._handlers[name] = (kind, props, message.declared, handler)
         return handler
 
     def _count(self, *, sent: int = 0, failed: int = 0) -> None:

@@ -19,6 +19,8 @@ class Message:
 
     config: JobConfig
     alert: Alert
+    declared: JobConfig | None = None
+    """The job as this program itself has it; None if it does not."""
 
 
 @dataclass(frozen=True)

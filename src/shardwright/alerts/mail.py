@@ -17,8 +17,8 @@ from .properties import Property
 from .settings import Settings
 
 PROPERTIES = (
-    Property("email.host", needed=True, fault_in=values.host_fault),
-    Property("email.port", needed=True, fault_in=values.port_fault),
+    Property("email.host", needed=True, fault_in=values.host_fault, place=True),
+    Property("email.port", needed=True, fault_in=values.port_fault, place=True),
     Property("email.username", needed=True, fault_in=values.line_fault),
     Property("email.password", needed=True, fault_in=values.line_fault),
     Property("email.from", needed=True, fault_in=values.address_fault),
@@ -26,8 +26,8 @@ PROPERTIES = (
     Property("email.cc", fault_in=values.addresses_fault),
     Property("email.bcc", fault_in=values.addresses_fault),
     Property("email.subject", fault_in=values.line_fault),
-    Property("email.useSsl", fault_in=values.flag_fault),
-    Property("email.ssl.trust", fault_in=values.line_fault),
+    Property("email.useSsl", fault_in=values.flag_fault, place=True),
+    Property("email.ssl.trust", fault_in=values.line_fault, place=True),
     Property("email.debug", fault_in=values.flag_fault),
 )
 

@@ -1,8 +1,8 @@
 """Posting: a JSON object goes to a URL that a setting holds, and the answer comes back.
 
 Certificates are checked, redirects not followed, nothing is tried twice, and neither a slow nor a talkative
-server holds us up. What goes wrong is told by the name of the setting, never by its value: such a URL is a
-secret, as a whole or in its path, and the errors of HTTP libraries quote it.
+server holds us up; `reach` says where it may be. What goes wrong is told by the name of the setting, never by
+its value: such a URL is a secret, as a whole or in its path, and the errors of HTTP libraries quote it.
 """
 
 import contextlib
@@ -11,12 +11,13 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from .. import egress
 from ..clock import Clock
-from . import values
+from . import reach, values
 from .alert import Alert
 from .handler import Undelivered
 from .properties import Property
@@ -35,7 +36,7 @@ def properties(key: str) -> tuple[Property, ...]:
     """What can be said about posting to the URL under this key."""
     name = key.partition(".")[0]
     return (
-        Property(key, needed=True, fault_in=values.url_fault),
+        Property(key, needed=True, fault_in=values.url_fault, place=True),
         Property(f"{name}.connectTimeoutMilliseconds", fault_in=values.number_fault),
         Property(f"{name}.readTimeoutMilliseconds", fault_in=values.number_fault),
     )
@@ -54,7 +55,8 @@ def post(
     connect = settings.number(f"{name}.connectTimeoutMilliseconds", CONNECT) / 1000
     read = settings.number(f"{name}.readTimeoutMilliseconds", READ) / 1000
     sent = json.dumps(body, ensure_ascii=False).encode(errors="replace")
-    status, answer, failure = _exchange(url, sent, token, connect, read, settings.clock)
+    addresses = reach.addresses(settings, key, lambda: egress.read(url))
+    status, answer, failure = _exchange(url, addresses, sent, token, connect, read, settings.clock)
     if failure:
         raise Undelivered(f"the server in {key} {failure}")
     if not 200 <= status < 300:
@@ -94,7 +96,7 @@ def _object(answer: bytes) -> dict[str, object]:
 
 
 def _exchange(
-    url: str, body: bytes, token: str, connect: float, read: float, clock: Clock
+    url: str, addresses: Sequence[str], body: bytes, token: str, connect: float, read: float, clock: Clock
 ) -> tuple[int, bytes, str]:
     """The status, the answer, and what went wrong, which is returned: raised, it would carry along the error
     it came from, and that the URL."""
@@ -102,21 +104,21 @@ def _exchange(
 
     place = urllib3.util.parse_url(url)
     headers = {"Content-Type": "application/json; charset=utf-8", "Accept-Encoding": "identity"}
+    if addresses:  # else the connection says it, which is made to the name
+        headers["Host"] = place.netloc or ""
     if token:
         headers["Authorization"] = f"Bearer {token}"
     elif place.auth:
         headers |= urllib3.util.make_headers(basic_auth=unquote(place.auth))
-    # A connection of our own and not urllib3's pools: those log the path and the query of every request.
-    is_safe = place.scheme == "https"
-    make = urllib3.connection.HTTPSConnection if is_safe else urllib3.connection.HTTPConnection
-    connection = make((place.host or "").strip("[]"), place.port, timeout=connect)
     try:
-        connection.connect()
-        connection.timeout = read
-        with _hanging_up(connection, read):
-            connection.request("POST", place.request_uri, body=body, headers=headers, preload_content=False)
-            response = connection.getresponse()
-        return response.status, _beginning(response, clock, read), ""
+        with contextlib.closing(_connected(place, addresses, connect)) as connection:
+            connection.timeout = read
+            with _hanging_up(connection, read):
+                connection.request(
+                    "POST", place.request_uri, body=body, headers=headers, preload_content=False
+                )
+                response = connection.getresponse()
+            return response.status, _beginning(response, clock, read), ""
     except (TimeoutError, urllib3.exceptions.ReadTimeoutError):
         return 0, b"", f"did not answer within {read:g} s"
     except (ssl.SSLError, urllib3.exceptions.SSLError):
@@ -129,8 +131,41 @@ def _exchange(
         return 0, b"", f"could not be reached within {connect:g} s"
     except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError) as error:
         return 0, b"", f"could not be talked to ({type(error).__name__})"
-    finally:
+
+
+def _connected(
+    place: "urllib3.util.Url", addresses: Sequence[str], timeout: float
+) -> "urllib3.connection.HTTPConnection":
+    """A connection to the first of the addresses that takes one, or to the host by its name."""
+    import urllib3
+
+    host = (place.host or "").strip("[]")
+    *others, last = addresses or (host,)
+    for address in others:
+        with contextlib.suppress(
+            urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError
+        ):
+            return _connection(place, address, host, timeout)
+    return _connection(place, last, host, timeout)
+
+
+def _connection(
+    place: "urllib3.util.Url", address: str, host: str, timeout: float
+) -> "urllib3.connection.HTTPConnection":
+    import urllib3
+
+    # A connection of our own and not urllib3's pools: those log the path and the query of every request.
+    connection = (
+        urllib3.connection.HTTPSConnection(address, place.port, timeout=timeout, server_hostname=host)
+        if place.scheme == "https"
+        else urllib3.connection.HTTPConnection(address, place.port, timeout=timeout)
+    )
+    try:
+        connection.connect()
+    except BaseException:
         connection.close()
+        raise
+    return connection
 
 
 @contextlib.contextmanager

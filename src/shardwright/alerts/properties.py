@@ -17,6 +17,8 @@ class Property:
     key: str
     needed: bool = False
     fault_in: values.FaultIn = lambda value: None
+    place: bool = False
+    """Whether it says where something is sent to, or how safely: see `trust`."""
 
 
 def faults(properties: Sequence[Property], props: Mapping[str, str]) -> Iterator[str]:

@@ -1,15 +1,17 @@
 """Settings: what a job tells its handler, by ElasticJob's property names.
 
 A value is read when it is used, and a reference in it resolved then: nothing resolved is kept here. What a
-secret setting holds can be kept out of a text by its value too (`hide`), wherever the text got it from.
+secret setting holds can be kept out of a text by its value too (`hide`), wherever the text got it from. What
+somebody wrote into the registry and the program itself did not declare is withheld: see `trust`.
 """
 
 import json
 from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
-from .. import references, secrets
+from .. import references, secrets, trust
 from ..clock import Clock
+from ..egress import Egress
 from ..errors import ConfigError
 from . import values
 from .alert import beginning
@@ -21,12 +23,28 @@ _TELLING_IN_PART = 8
 class Settings:
     """The props of one job, as its handler reads them."""
 
-    def __init__(self, props: Mapping[str, str], clock: Clock) -> None:
-        self.props = props
+    def __init__(
+        self,
+        props: Mapping[str, str],
+        clock: Clock,
+        *,
+        declared: Mapping[str, str] | None = None,
+        withheld: Mapping[str, str] | None = None,
+        egress: Egress | None = None,
+    ) -> None:
+        self._withheld = withheld or {}
+        """What may not be used, and why."""
+        self.props = {key: value for key, value in props.items() if key not in self._withheld}
         self.clock = clock
+        self.egress = egress
+        """Where something may be sent to; None: to the place that they name, as the program itself declares
+        it."""
+        self._declared = declared or {}
 
     def text(self, key: str, default: str = "") -> str:
         """What stands under a key, references resolved."""
+        if key in self._withheld:
+            raise ConfigError(self._withheld[key])
         return references.resolve(self.props.get(key, ""), key=key) or default
 
     def needed(self, key: str) -> str:
@@ -63,9 +81,9 @@ class Settings:
         return text
 
     def _secrets(self) -> Iterator[str]:
-        for key, written in self.props.items():
-            is_secret = secrets.looks_secret(key) and not key.endswith("Milliseconds")
-            if not is_secret and not references.has_any(written):
+        # Also what is declared and nobody here may use: those whom the registry names are to learn no more.
+        for key, written in dict.fromkeys((*self.props.items(), *self._declared.items())):
+            if not trust.looks_secret(key) and not references.has_any(written):
                 continue
             try:
                 value = references.resolve(written, key=key)

@@ -7,10 +7,13 @@ failure is returned and raised afterwards, since a raised one would carry along 
 import logging
 import smtplib
 import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
 from email.message import EmailMessage
 
+from .. import egress
 from ..errors import ConfigError
-from . import values
+from . import reach, values
 from .handler import Undelivered
 from .settings import Settings
 
@@ -20,12 +23,25 @@ log = logging.getLogger(__name__)
 PATIENCE = 10.0
 
 
+@dataclass(frozen=True)
+class Server:
+    """Where a letter is handed over."""
+
+    host: str
+    addresses: Sequence[str]
+    """Where to connect to, the first that takes a connection; its name is an address, too."""
+    port: int
+    trust: ssl.SSLContext
+
+
 def deliver(settings: Settings, letter: EmailMessage) -> None:
     """Hand it over to the server that the settings name, or raise `Undelivered`."""
     host = settings.valid("email.host", "", values.host_fault)
     port = int(settings.valid("email.port", "", values.port_fault))
     trust = _trust(host, settings.line("email.ssl.trust"))
-    if failure := _failure(settings, letter, host, port, trust):
+    addresses = reach.addresses(settings, "email.host", lambda: egress.server(host, port))
+    server = Server(host, addresses or (host,), port, trust)
+    if failure := _failure(settings, letter, server):
         raise Undelivered(failure)
 
 
@@ -47,13 +63,11 @@ def _trust_in(path: str) -> ssl.SSLContext:
     raise Undelivered(f"the file in email.ssl.trust cannot be used: {why}")
 
 
-def _failure(
-    settings: Settings, letter: EmailMessage, host: str, port: int, trust: ssl.SSLContext
-) -> str | None:
+def _failure(settings: Settings, letter: EmailMessage, at: Server) -> str | None:
     """Why it could not be handed over; None if it was."""
     server = "the server in email.host"
     try:
-        refused = _converse(settings, letter, host, port, trust)
+        refused = _converse(settings, letter, at)
     except ConfigError as error:
         return str(error)
     except smtplib.SMTPAuthenticationError as error:
@@ -84,21 +98,15 @@ def _failure(
 Refusals = dict[str, tuple[int, bytes]]
 
 
-def _converse(
-    settings: Settings, letter: EmailMessage, host: str, port: int, trust: ssl.SSLContext
-) -> Refusals:
+def _converse(settings: Settings, letter: EmailMessage, at: Server) -> Refusals:
     """Connect, log in where one can, hand it over; those of its recipients that were refused."""
     # Never the words of the conversation, also for `email.debug`: the password is among them.
     level = logging.INFO if settings.flag("email.debug", False) else logging.DEBUG
-    if settings.flag("email.useSsl", True):
-        server: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=PATIENCE, context=trust)
-    else:
-        server = smtplib.SMTP(host, port, timeout=PATIENCE)
-    with server:
+    with _connected(at, tls=settings.flag("email.useSsl", True)) as server:
         log.log(level, "mail server: connected")
         server.ehlo()
         if not isinstance(server, smtplib.SMTP_SSL) and server.has_extn("starttls"):
-            server.starttls(context=trust)
+            server.starttls(context=at.trust)
             server.ehlo()
             log.log(level, "mail server: made safe by STARTTLS")
         # A relay of one's own may not ask who we are; JavaMail does not insist either.
@@ -108,6 +116,27 @@ def _converse(
         refused = server.send_message(letter)
         log.log(level, "mail server: letter taken")
     return refused
+
+
+def _connected(at: Server, *, tls: bool) -> smtplib.SMTP:
+    failure = OSError()
+    for address in at.addresses:
+        server = (
+            smtplib.SMTP_SSL(timeout=PATIENCE, context=at.trust) if tls else smtplib.SMTP(timeout=PATIENCE)
+        )
+        # What its certificate must name. Were smtplib to forget about it, TLS would fail for want of a name.
+        server._host = at.host  # type: ignore[attr-defined]
+        try:
+            code, said = server.connect(address, at.port)
+        except OSError as error:
+            server.close()
+            failure = error
+            continue
+        if code == 220:
+            return server
+        server.close()
+        failure = smtplib.SMTPConnectError(code, said)
+    raise failure
 
 
 def _answers(settings: Settings, refusals: Refusals) -> str:

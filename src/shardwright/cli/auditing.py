@@ -11,6 +11,7 @@ from ..ops.audit import Action, Audit
 from ..ops.operator import Operator
 from ..registry import Registry
 from . import histories
+from .blocks import sentence
 from .call import Call
 
 
@@ -26,7 +27,7 @@ def _teller(asked: Call) -> Audit:
             _write(asked, action)
         except (ShardwrightError, click.ClickException) as error:
             why = error.message if isinstance(error, click.ClickException) else str(error)
-            click.echo(f"Note: this is not in the audit of the history: {why}", err=True)
+            click.echo(sentence(f"Note: this is not in the audit of the history: {why}"), err=True)
 
     return tell
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ..ops.values import printable
+
 NONE = "-"
 
 
@@ -50,11 +52,11 @@ def said(value: object) -> str:
     return str(value)
 
 
-def printable(text: str) -> str:
-    """A text without anything that a terminal would obey: others wrote it."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
-
-
 def lines(text: str) -> Iterator[str]:
     """The lines of a text, each printable."""
     return map(printable, text.replace("\t", "    ").split("\n"))
+
+
+def sentence(text: str) -> str:
+    """What is said outside of blocks: an error, a question, a note; printable as well."""
+    return "\n".join(lines(text))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from . import plain
-from .blocks import Block
+from .blocks import Block, sentence
 
 if TYPE_CHECKING:
     from ..registry import Registry
@@ -58,6 +58,7 @@ class Call:
         """Have somebody say yes before something is done that cannot be undone."""
         if self.sure:
             return
+        question = sentence(question)
         if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
             raise click.UsageError(f"{question} Nobody is here to ask: say so by --yes")
         click.confirm(question, abort=True, err=True)

@@ -29,7 +29,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
         entry.key.job,
         str(entry.key.item),
         f"{entry.disposition.value} {entry.outcome}".rstrip(),
-        said(entry.began),
+        said(entry.result.began if entry.result else entry.began),
         _took(entry),
         NONE if entry.late is None else length(entry.late),
         said(entry.by),

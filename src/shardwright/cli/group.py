@@ -1,5 +1,5 @@
 """The commands there are, each loaded when it is called, so that help and completion stay quick; and what
-becomes of errors: a sentence on standard error, and an exit code.
+becomes of errors: a sentence on standard error, which gives the terminal no orders, and an exit code.
 """
 
 import difflib
@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from .. import __version__
 from ..errors import RegistryError, RegistryUrlError, ShardwrightError
+from .blocks import sentence
 from .call import FAILED, REGISTRY, WRONG_USAGE, Unanswered
 
 #: The commands by the titles of the help: what each does, and the file below `commands` that it lives in.
@@ -115,17 +116,21 @@ class Commands(click.Group):
                 stream.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
+        except click.ClickException as error:
+            error.message = sentence(error.message)  # type: ignore[misc]  # click has no other way
+            raise
         except (ShardwrightError, TimeoutError) as error:
             raise _told(error) from error
 
 
 def _told(error: Exception) -> click.ClickException:
     """An error as a sentence with an exit code. A wrong address is a matter of usage."""
+    said = sentence(str(error))
     if isinstance(error, RegistryUrlError):
-        return _Misaddressed(str(error))
+        return _Misaddressed(said)
     if isinstance(error, RegistryError | TimeoutError):
-        return Unanswered(str(error))
-    return _Refused(str(error))
+        return Unanswered(said)
+    return _Refused(said)
 
 
 class _Refused(click.ClickException):

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from .blocks import Block, Facts, Table, Words, lines, printable
+from ..ops.values import printable
+from .blocks import Block, Facts, Table, Words, lines
 
 
 def text(blocks: Iterable[Block]) -> str:

@@ -20,7 +20,7 @@ USUAL = "scheduler"
 
 
 def scheduler_of(program: str) -> Scheduler:
-    """The scheduler that `module:name`, `file.py:name` or `file.py` stands for."""
+    """The scheduler that `module:name`, `module`, `file.py:name` or `file.py` stands for."""
     place, colon, name = program.rpartition(":")
     if not colon:
         place, name = program, ""

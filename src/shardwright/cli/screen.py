@@ -9,8 +9,9 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
+from ..ops.values import printable
 from ..outcomes import FAILED, TIMED_OUT
-from .blocks import Block, Facts, Table, Words, lines, printable
+from .blocks import Block, Facts, Table, Words, lines
 
 #: The colours of the words that say how something is.
 COLOURS = {

@@ -5,16 +5,18 @@
     picture     how all jobs stand, kept up to date by a watcher of its own
     streams     those who follow what changes
 
-Everything has a deadline: who cannot be served in time is told so.
+Everything has a deadline: who cannot be served in time is told so. Few wait for one registry at a time, or
+one that hangs would take all the threads there are.
 """
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-from ..errors import OperationError, RegistryError, ShardwrightError
+from ..clock import Clock, SystemClock
+from ..errors import OperationError, RegistryError, ShardwrightError, Unreachable
 from ..history.engine import HistoryDown
 from ..history.store import Store
 from ..ops import audit as audits
@@ -29,11 +31,16 @@ from .settings import Place
 
 log = logging.getLogger("shardwright.console")
 
-#: How many connections to a registry are open at once, and how many of them while nobody needs one.
-MOST_CONNECTIONS, MOST_IDLE = 6, 2
+#: How many connections to a registry are open at once, how many of them while nobody needs one, and how many
+#: may wait for one: those who wait have threads that serve everybody.
+MOST_CONNECTIONS, MOST_IDLE, MOST_IN_LINE = 6, 2, 8
 
 #: For how many seconds a registry's answer is waited for, and a connection that others have.
-PATIENCE, PATIENCE_IN_LINE = 8.0, 8.0
+PATIENCE, PATIENCE_IN_LINE = 8.0, 2.0
+
+#: For how many seconds a registry is left alone that did not answer, and after how many it counts as that:
+#: one that says at once why it cannot be used holds nobody up.
+LEFT_ALONE, SLOW = 5.0, 1.0
 
 #: For how many seconds the first look at all jobs is waited for.
 PATIENCE_FOR_ALL = 15.0
@@ -43,22 +50,29 @@ MOST_STREAMS, MOST_STREAMS_OF_ALL = 20, 500
 
 
 class Connections:
-    """Connections to one registry, each lent to one thread at a time."""
+    """Connections to one registry, each lent to one thread at a time. A registry that hangs keeps few threads
+    waiting, and after a while one at most."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, open_it: Callable[[], Registry], clock: Clock) -> None:
+        self._open = open_it
+        self._clock = clock
         self._idle: list[Registry] = []
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._in_line = threading.BoundedSemaphore(MOST_IN_LINE)
         self._closed = False
         self._lock = threading.Lock()
+        self._trouble = ""
+        """Why no connection could be opened the last time, if that took its time."""
+        self._away_until = 0.0
+        self._is_tried = False
+        """Whether somebody tries if it is over."""
 
     @contextmanager
     def borrowed(self) -> Iterator[Registry]:
         """A connection that works, while this lasts. One that breaks is not lent again."""
-        if not self._free.acquire(timeout=PATIENCE_IN_LINE):
-            raise Refusal(503, "busy", "too many ask this registry at the moment: try again in a moment")
+        self._line_up()
         try:
-            registry = self._taken() or opening.registry(self._url, patience=PATIENCE)
+            registry = self._taken() or self._opened()
             sound = False
             try:
                 yield registry
@@ -77,6 +91,37 @@ class Connections:
             idle, self._idle = self._idle, []
         for registry in idle:
             registry.close()
+
+    def _line_up(self) -> None:
+        if self._free.acquire(blocking=False):
+            return
+        if self._in_line.acquire(blocking=False):
+            try:
+                if self._free.acquire(timeout=PATIENCE_IN_LINE):
+                    return
+            finally:
+                self._in_line.release()
+        raise Refusal(503, "busy", "too many ask this registry at the moment: try again in a moment")
+
+    def _opened(self) -> Registry:
+        """A new one. While the registry does not answer, only one tries, and only once in a while."""
+        with self._lock:
+            began = self._clock.boot()
+            if self._trouble and (self._is_tried or began < self._away_until):
+                raise Unreachable(self._trouble)
+            self._is_tried = bool(self._trouble)
+        why = ""
+        try:
+            return self._open()
+        except (RegistryError, TimeoutError) as error:
+            why = str(error)
+            raise
+        finally:
+            with self._lock:
+                now = self._clock.boot()
+                self._trouble = why if now - began >= SLOW else ""
+                self._away_until = now + LEFT_ALONE
+                self._is_tried = False
 
     def _taken(self) -> Registry | None:
         """One that was kept, and still has its session."""
@@ -111,7 +156,7 @@ class Room:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._connections = Connections(place.url)
+        self._connections = Connections(self._open, SystemClock())
         self._store: Store | None = None
         self._opening = threading.Lock()
         self.lasts = Lasts(place.name, self.history)

@@ -98,6 +98,7 @@ def _late(last: Summary | None) -> float | None:
 
 
 def _row(row: Row, fires: tuple[Summary, ...], here: Room) -> JobRow:
-    last = lasts.told(recent.last(fires)) if fires else here.lasts.told(row.brief.name)
-    late = [fire.late for fire in reversed(fires)]
-    return JobRow.model_validate({**live.told(row), "last": last, "late": late})
+    last = recent.last(fires) or here.lasts.of(row.brief.name)
+    # What is told live goes on from the last one.
+    late = [fire.late for fire in reversed(fires[fires.index(last) :] if last in fires else ())]
+    return JobRow.model_validate({**live.told(row), "last": lasts.told(last), "late": late})

@@ -4,13 +4,15 @@ import hashlib
 import hmac
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from ..clock import Clock, SystemClock
 from ..ops import audit
 from ..ops.audit import Action, Audit
+from ..ops.values import printable
 from . import refusals
 from .accounts import Account, AccountError, Accounts, AccountsFileError
 from .lockout import Lockout
@@ -70,22 +72,26 @@ class Gate:
 
     def sign_in(self, user: str, password: str, address: str) -> Entry:
         user = user[:LONGEST_NAME]
-        self._check_patience(user, address)
-        account = self.accounts.verified(user, password)
+        with self._trying(user, address):
+            account = self.accounts.verified(user, password)
+            if account is None:
+                self.lockout.failed(user, address)
+            else:
+                self.lockout.succeeded(user, address)
         if account is None:
-            self.lockout.failed(user, address)
             # What was typed as a name may have been a password.
             known = user if self.accounts.find(user) is not None else "an unknown user"
             self.audit(known, "login", address, "refused: wrong user or password")
             raise refusals.not_signed_in("the user or the password is wrong")
-        self.lockout.succeeded(user, address)
         return self._begin(account, address)
 
     def sign_in_first(self, token: str, address: str) -> Entry:
         """With the one-time token, which is for making the first account only."""
-        self._check_patience("", address)
-        if not self.wants_token() or not self._is_token(token):
-            self.lockout.failed("", address)
+        with self._trying("", address):
+            is_right = self.wants_token() and self._is_token(token)
+            if not is_right:
+                self.lockout.failed("", address)
+        if not is_right:
             self.audit("", "login", address, "refused: wrong token")
             raise refusals.not_signed_in("this token is not valid: it was printed when the console started")
         self.audit("", "login", address, audit.DONE, "with the one-time token")
@@ -188,14 +194,16 @@ class Gate:
 
     def change_own_password(self, visitor: Visitor, old: str, new: str) -> Entry:
         """Another password for whoever calls; all their sessions end, and a new one begins."""
-        self._check_patience(visitor.name, visitor.address)
         session = self.sessions.find(visitor.session)
         if session is None or session.roles is not None or self.accounts.find(visitor.name) is None:
             raise refusals.invalid(
                 f"{visitor.name} has no password here: it is kept by {self.label or 'another'}"
             )
-        if self.accounts.verified(visitor.name, old) is None:
-            self.lockout.failed(visitor.name, visitor.address)
+        with self._trying(visitor.name, visitor.address):
+            is_right = self.accounts.verified(visitor.name, old) is not None
+            if not is_right:
+                self.lockout.failed(visitor.name, visitor.address)
+        if not is_right:
             self.audit(visitor.name, "password", visitor.name, "refused: wrong password")
             raise refusals.invalid("the old password is wrong")
 
@@ -226,8 +234,8 @@ class Gate:
     def audit(self, who: str, what: str, target: str, outcome: str, detail: str = "") -> None:
         """Note it. An audit that cannot be written hinders nobody from signing in or out, and is told."""
         assert what in ABOUT_PEOPLE, what
-        somebody = f"{_printable(who) or 'nobody'} (console)"
-        action = Action(self.clock.wall(), somebody, what, _printable(target), _printable(detail), outcome)
+        somebody = f"{printable(who) or 'nobody'} (console)"
+        action = Action(self.clock.wall(), somebody, what, printable(target), printable(detail), outcome)
         try:
             self._tell(action)
         except Exception as error:
@@ -250,12 +258,15 @@ class Gate:
         self.audit(account.name, "login", address, audit.DONE)
         return Entry(*self.sessions.begin(account.name, stamp=account.stamp, address=address))
 
-    def _check_patience(self, user: str, address: str) -> None:
-        seconds = self.lockout.wait(user, address)
-        if seconds:
-            # Not to the audit, which anybody could fill so.
-            log.info("a sign-in from %s was refused: to wait %s s", _printable(address), seconds)
-            raise refusals.too_early(seconds)
+    @contextmanager
+    def _trying(self, user: str, address: str) -> Iterator[None]:
+        """A try, while this lasts; refused where it has to wait."""
+        with self.lockout.trying(user, address) as seconds:
+            if seconds:
+                # Not to the audit, which anybody could fill so.
+                log.info("a sign-in from %s was refused: to wait %s s", printable(address), seconds)
+                raise refusals.too_early(seconds)
+            yield
 
     def _is_token(self, token: str) -> bool:
         return self._token is not None and hmac.compare_digest(_digest(token), self._token)
@@ -268,11 +279,6 @@ def new_token() -> str:
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode(errors="replace")).digest()
-
-
-def _printable(text: str) -> str:
-    """A text without anything that would begin another line of the log: strangers write it."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _said(roles: Mapping[str, str] | None) -> str:

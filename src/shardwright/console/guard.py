@@ -8,6 +8,8 @@ how it is answered   headers that keep other pages away, on every answer
 
 import asyncio
 import hmac
+import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -29,6 +31,8 @@ UNATTENDED = "x-shardwright-unattended"
 #: The most that may be sent with a call, in bytes, and how long that may take, in seconds.
 LARGEST_BODY = 256 * 1024
 PATIENCE = 20.0
+
+_WITH_PORT = re.compile(r"\[(?P<v6>[^\[\]]+)\](?::[0-9]+)?|(?P<v4>[0-9.]+):[0-9]+")
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 
@@ -70,7 +74,7 @@ class Front:
         client = scope.get("client")
         peer = client[0] if client else "somewhere"
         if self.proxied:
-            return _last(headers_of(scope).get("x-forwarded-for"))[:100] or peer
+            return _without_port(_last(headers_of(scope).get("x-forwarded-for"))[:100]) or peer
         return peer
 
     def is_secure(self, scope: Scope) -> bool:
@@ -170,6 +174,19 @@ def _is_attended(headers: Mapping[str, str]) -> bool:
 def _last(said: str | None) -> str:
     """What the proxy next to us has said: each one adds its word at the end."""
     return (said or "").split(",")[-1].strip()
+
+
+def _without_port(said: str) -> str:
+    """The address in what a proxy says: some of them add the port, and put IPv6 into brackets for that."""
+    found = _WITH_PORT.fullmatch(said)
+    if found is None:
+        return said
+    bare = found["v6"] or found["v4"]
+    try:
+        ipaddress.ip_address(bare)
+    except ValueError:  # something else, for whatever it is good
+        return said
+    return str(bare)
 
 
 def _same_origin(said: str | None, ours: str) -> bool:

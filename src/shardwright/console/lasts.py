@@ -176,6 +176,7 @@ def told(summary: Summary | None) -> dict[str, object] | None:
         "disposition": summary.disposition.value,
         "outcome": summary.outcome,
         "ended": plain(summary.ended),
+        "late": summary.late,
     }
 
 

@@ -51,6 +51,9 @@ MOST_EVENTS = 100
 #: How often what is read may change meanwhile, before it is left for the next look.
 TRIES = 5
 
+#: How many may wait for the first look at all jobs: they have threads that serve everybody.
+MOST_WAITING = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -157,6 +160,7 @@ class Watcher:
         self._bell = threading.Event()
         self._stopped = threading.Event()
         self._ready = threading.Event()
+        self._waiting = threading.BoundedSemaphore(MOST_WAITING)
         self._picture: Picture | None = None
         self._trouble = ""
         self._greeted = False
@@ -180,8 +184,12 @@ class Watcher:
             self._thread.join(timeout=15)
 
     def picture(self, patience: float) -> Picture:
-        """The last picture; waits for the first one. While the registry is away there is none."""
-        self._ready.wait(patience)
+        """The last picture; a few wait for the first one. While the registry is away there is none."""
+        if not self._ready.is_set() and self._waiting.acquire(blocking=False):
+            try:
+                self._ready.wait(patience)
+            finally:
+                self._waiting.release()
         if self._trouble:
             raise RegistryError(self._trouble)
         if self._picture is None:

@@ -1,5 +1,7 @@
 """Lock-out: whoever fails to sign in has to wait, longer each time. Nobody is kept waiting in a thread.
 
+A try counts like one that has failed while it is under way: otherwise a hundred at once would all be free.
+
     somebody from somewhere   a user named from one place: few tries are free, as people mistype; then up to
                               a quarter of an hour
     somewhere                 all that comes from one place, whomever it names
@@ -14,6 +16,9 @@ What is remembered is bounded, and is forgotten with time. A place is an address
 import ipaddress
 import math
 import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -64,14 +69,30 @@ class Lockout:
         self._lock = threading.Lock()
         self._failed: dict[Mark, _Failures] = {}
         self._at_home: dict[tuple[str, str], None] = {}
+        self._under_way: Counter[Mark] = Counter()
 
     def wait(self, user: str, address: str) -> int:
         """For how many whole seconds this user from there has to wait; 0 if not."""
         place = place_of(address)
         with self._lock:
-            boot = self._clock.boot()
-            held = [self._failed[each] for each in self._marks(user, place) if each in self._failed]
-            return max((math.ceil(each.until - boot) for each in held if each.until > boot), default=0)
+            return self._wait(self._marks(user, place))
+
+    @contextmanager
+    def trying(self, user: str, address: str) -> Iterator[int]:
+        """A try, while this lasts: `failed` or `succeeded` says within how it went, and where neither does it
+        counts for nothing. Told for how many whole seconds it has to wait instead; 0 if it may be made."""
+        place = place_of(address)
+        with self._lock:
+            marks = self._marks(user, place)
+            seconds = self._wait(marks)
+            if not seconds:
+                self._under_way.update(marks)
+        try:
+            yield seconds
+        finally:
+            if not seconds:
+                with self._lock:
+                    self._under_way -= Counter(marks)
 
     def locked(self) -> frozenset[str]:
         """The users as whom somebody has to wait, from one place or from all."""
@@ -86,13 +107,11 @@ class Lockout:
         with self._lock:
             boot = self._clock.boot()
             for mark in self._marks(user, place):
-                before = self._failed.pop(mark, None)
-                if before is not None and boot - before.latest >= FORGOTTEN:
-                    before = None
-                count = 1 if before is None else before.count + 1
+                count = self._count(mark, boot) + 1
                 patience = PATIENCE[mark[0]]
                 over = count - patience.free
                 pause = min(SHORTEST * 2.0 ** min(over, 30), patience.longest) if over >= 0 else 0.0
+                self._failed.pop(mark, None)
                 _make_room(self._failed)
                 self._failed[mark] = _Failures(count, boot, boot + pause)
 
@@ -114,6 +133,23 @@ class Lockout:
                 del self._failed[mark]
             for home in [each for each in self._at_home if each[0] == user]:
                 del self._at_home[home]
+
+    def _wait(self, marks: Sequence[Mark]) -> int:
+        boot = self._clock.boot()
+        pauses = [self._failed[each].until - boot for each in marks if each in self._failed]
+        if any(self._is_taken(each, boot) for each in marks):
+            pauses.append(SHORTEST)
+        return max(0, *map(math.ceil, pauses)) if pauses else 0
+
+    def _is_taken(self, mark: Mark, boot: float) -> bool:
+        """Whether those who try at the moment have taken what is free, or the one try after a wait."""
+        tries = self._under_way[mark]
+        return tries > 0 and self._count(mark, boot) + tries >= PATIENCE[mark[0]].free
+
+    def _count(self, mark: Mark, boot: float) -> int:
+        """How many tries have failed that are not forgotten."""
+        failures = self._failed.get(mark)
+        return 0 if failures is None or boot - failures.latest >= FORGOTTEN else failures.count
 
     def _marks(self, user: str, place: str) -> list[Mark]:
         marks: list[Mark] = [("here", user, place), ("place", "", place)]

@@ -102,6 +102,8 @@ class LastFire(Document):
     disposition: Disposition
     outcome: Outcome
     ended: AwareDatetime | None
+    late: float | None
+    """By how many seconds it came late."""
 
 
 class LiveRow(Brief):
@@ -117,7 +119,7 @@ class JobRow(LiveRow):
     """A job in a line of the fleet."""
 
     late: list[float | None]
-    """By how many seconds its last fires came late, the oldest first."""
+    """By how many seconds its fires up to the last came late, the oldest first."""
 
 
 class Fleet(Document):

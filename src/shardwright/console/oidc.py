@@ -146,7 +146,7 @@ class Provider:
     def roles(self, claims: Mapping[str, Any]) -> Roles:
         """What the claim is worth here: of several groups the highest role in each registry."""
         said = claims.get(self.said.role_claim, [])
-        groups = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+        groups = [each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)]
         found: dict[str, Role] = {}
         for granted in (self._granted[group] for group in groups if group in self._granted):
             for at, role in granted.items():

@@ -1,6 +1,7 @@
 """Again: fires of the past that somebody wants run, once more or after all, one after the other.
 
-    ~again/<i>    persistent    which fires the shard is to run, in this order, and as which try each
+    ~again/<i>    persistent    which fires the shard is to run, in this order, and as which try each; and
+                                of which making of the job
 
 Each is claimed under the name it always had. What is due goes first, and where the runs of a shard leave no
 time between them, the two take turns. The place in the schedule stays where it is, and the claim takes the
@@ -13,7 +14,7 @@ from datetime import datetime
 
 from . import claim, due, milestone, overlap
 from .step import Delete, Put, Write
-from .view import Source, View
+from .view import Source, View, birth
 
 ROOT = "~again"
 
@@ -25,19 +26,25 @@ def node(item: int) -> str:
     return f"{ROOT}/{item}"
 
 
-def text(wishes: Iterable[Wish]) -> str:
-    return json.dumps([list(wish) for wish in wishes])
+def text(wishes: Iterable[Wish], made: int) -> str:
+    return json.dumps({"made": made, "fires": [list(wish) for wish in wishes]})
 
 
-def read(told: str) -> list[Wish]:
-    """The wishes in a node's text; what makes no sense asks for nothing."""
+def read(told: str, made: int) -> list[Wish]:
+    """The wishes in a node's text; what makes no sense, or was wanted of another making of the job, asks for
+    nothing."""
     try:
-        wishes = [(str(fire), int(tries)) for fire, tries in json.loads(told or "[]")]
-        for fire, _ in wishes:
+        found = json.loads(told)
+        fires = [(str(fire), int(tries)) for fire, tries in found["fires"]]
+        for fire, _ in fires:
             milestone.check(fire)
-    except (ValueError, TypeError, RecursionError):
+        return fires if int(found["made"]) == made else []
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return []
-    return wishes
+
+
+def wishes(view: View, item: int) -> list[Wish]:
+    return read(view.tree.get(node(item)) or "", birth(view))
 
 
 def has_its_turn(view: View, item: int, fire: datetime | None) -> bool:
@@ -53,16 +60,16 @@ def wished(view: View, items: Sequence[int]) -> dict[int, claim.Fire]:
     """Of these shards, those that are to run a fire of the past, each with the first."""
     asked = [item for item in items if node(item) in view.tree]
     view.tree.need(map(node, asked))
-    lists = {item: read(view.tree.get(node(item)) or "") for item in asked}
+    lists = {item: wishes(view, item) for item in asked}
     return {
-        item: claim.Fire(item, wishes[0][0], Source.TRIGGER, tries=wishes[0][1], past=True)
-        for item, wishes in lists.items()
-        if wishes
+        item: claim.Fire(item, first[0][0], Source.TRIGGER, tries=first[0][1], past=True)
+        for item, first in lists.items()
+        if first
     }
 
 
 def granted(view: View, item: int) -> Iterator[Write]:
     """With the claim the fire is off the list."""
-    left = read(view.tree.get(node(item)) or "")[1:]
+    left = wishes(view, item)[1:]
     version = view.tree.version(node(item))
-    yield Put(node(item), text(left), version) if left else Delete(node(item), version)
+    yield Put(node(item), text(left, birth(view)), version) if left else Delete(node(item), version)

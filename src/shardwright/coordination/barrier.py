@@ -1,7 +1,8 @@
 """Barrier: what is called once per fire, for all shards together: before the first begins, after the last
 ended.
 
-    ~barrier/<kind>/<round>/called    persistent    which fire was last called for, by whom, how far it got
+    ~barrier/<kind>/<round>/called    persistent    which fire was last called for, by whom, how far it got,
+                                                    and in which making of the job
     guarantee/<kind>-latch/…          ephemeral     the line of those who would call, Java's among them
 
 Milestones say which fire each shard has come to. All shards have come to a fire when the one furthest
@@ -39,7 +40,7 @@ from .step import (
     Write,
     do,
 )
-from .view import View
+from .view import View, birth
 
 #: For how long is waited where the job sets no limit, for shards that may never come: not all may have been
 #: asked to fire; and those of a group may wait for the very places that those hold who wait for them.
@@ -47,6 +48,9 @@ PATIENCE = 60.0
 
 #: Of so many disabled shards a call makes sure that they still are: more would be too much for one commit.
 MOST_LEFT_OUT = 1000
+
+#: So many fires are remembered whose shards are not to begin, for those who rescue one of them later.
+MOST_VETOES = 20
 
 #: What a call says of itself.
 CALLING, DONE, FAILED, LATE, UNKNOWN = "calling", "done", "failed", "timed out", "unknown"
@@ -67,14 +71,16 @@ class Last:
     disabled: tuple[int, ...] = ()
     failed: tuple[int, ...] = ()
     """What it is told of the shards, for whoever has to call again."""
-    before: str = ""
-    """The last fire before it whose shards are not to begin, for who still holds one."""
+    before: tuple[str, ...] = ()
+    """The last fires before it whose shards are not to begin, for who still holds one, or rescues one."""
+    made: int = 0
+    """The number of the commit that made the job."""
 
     def text(self) -> str:
-        told = [self.round, list(self.disabled), list(self.failed), self.before]
+        told = [self.round, list(self.disabled), list(self.failed), list(self.before)]
         while told and not told[-1]:
             told.pop()
-        return json.dumps([self.fire, self.by, self.state, *told])
+        return json.dumps([self.fire, self.by, self.state, self.made, *told])
 
     def hook(self, place: Place) -> CallHook:
         return CallHook("/".join(place), self.fire, self.disabled, self.failed)
@@ -83,9 +89,9 @@ class Last:
         return replace(self, state=state, disabled=(), failed=())
 
     @property
-    def vetoed(self) -> str:
-        """The last fire whose shards are not to begin; blank where there is none."""
-        return self.fire if self.state == VETOED else self.before
+    def vetoed(self) -> tuple[str, ...]:
+        """The last fires whose shards are not to begin, the latest last."""
+        return (*self.before, self.fire)[-MOST_VETOES:] if self.state == VETOED else self.before
 
 
 def called_node(place: Place) -> str:
@@ -93,19 +99,21 @@ def called_node(place: Place) -> str:
 
 
 def last_call(view: View, place: Place) -> Last | None:
+    """The last call in this making of the job; None where there was none, or what is told makes no sense."""
     text = view.tree.get(called_node(place))
     try:
-        fire, by, state, *more = json.loads(text) if text else (None, None, None)
-        if fire is None:
+        fire, by, state, made, *more = json.loads(text) if text else (None, None, None, 0)
+        if fire is None or int(made) != birth(view):
             return None
         milestone.check(str(fire))
-        told: list[Any] = [*more, *[0, (), (), ""][len(more) :]]
+        told: list[Any] = [*more, *[0, (), (), ()][len(more) :]]
         round_, disabled, failed, before = told
-        if before:
-            milestone.check(str(before))
+        vetoed = tuple(map(str, before))
+        for each in vetoed:
+            milestone.check(each)
         items = tuple(map(int, disabled)), tuple(map(int, failed))
-        return Last(str(fire), str(by), str(state), int(round_), *items, str(before))
-    except (ValueError, TypeError, RecursionError):
+        return Last(str(fire), str(by), str(state), int(round_), *items, vetoed, int(made))
+    except (ValueError, TypeError, OverflowError, RecursionError):
         return None
 
 
@@ -179,8 +187,9 @@ def claimed(view: View, place: Place, fire: str, last: Last | None) -> Last:
     marks = milestone.marks_of(view, place)
     off = (item for item in left_out(view, place[0]) if item not in marks or _is_before(marks[item], fire))
     ill = (item for item, mark in marks.items() if any(_is_of(last, fire, each) for each in mark.failed))
-    before = last.vetoed if last is not None else ""
-    return Last(fire, view.me, CALLING, 0, tuple(sorted(off)), tuple(sorted(ill)), before)
+    before = last.vetoed if last is not None else ()
+    told = tuple(sorted(off)), tuple(sorted(ill))
+    return Last(fire, view.me, CALLING, 0, *told, before, birth(view))
 
 
 def _is_before(mark: milestone.Mark, fire: str) -> bool:
@@ -357,8 +366,9 @@ def give_up(view: View, place: Place, last: Last | None) -> Iterator[Step | Look
         yield Look(view.boot + left, f"have all shards {place[0]}?")
         return
     said = Say(f"not all shards have {place[0]} for {first.fire} within {patience:g} s: it is not waited for")
-    before = last.vetoed if last is not None else ""
-    yield do(*record(view, place, Last(first.fire, view.me, LATE, before=before)), then=said)
+    before = last.vetoed if last is not None else ()
+    late = Last(first.fire, view.me, LATE, before=before, made=birth(view))
+    yield do(*record(view, place, late), then=said)
 
 
 def release(view: View) -> Iterator[Step]:
@@ -391,5 +401,5 @@ def is_vetoed(view: View, item: int) -> bool:
     if last is None or not last.vetoed or claim.cursor(view, item).past:
         return False
     if round_of(fire) == SCHEDULED:
-        return fire == last.vetoed
-    return order(fire) <= order(last.vetoed)  # a request has another number at each instance
+        return fire in last.vetoed
+    return order(fire) <= order(last.vetoed[-1])  # a request has another number at each instance

@@ -19,7 +19,7 @@ from itertools import chain
 from ..outcomes import CUT_SHORT, OK
 from . import account, execution, group, instance, milestone, timekeeping
 from .step import Claim, Create, Forbid, Look, Put, Require, Reread, Saved, Start, Step, Write, do, portions
-from .view import Source, View, once
+from .view import Source, View, birth
 
 #: Cursors up to this length are taken apart once; of longer ones, with checkpoints, fewer are kept.
 _SHORT = 2048
@@ -152,12 +152,6 @@ def cursor(view: View, item: int) -> Cursor:
     told = read(found.data) if found is not None else Cursor()
     made = birth(view)
     return told if told.made == made else Cursor(made=made)
-
-
-@once
-def birth(view: View) -> int:
-    """The number of the commit that made the job."""
-    return view.tree.node("").made if "" in view.tree else 0
 
 
 def busy(view: View, item: int) -> bool:

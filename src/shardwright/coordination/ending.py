@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ..outcomes import CUT_SHORT
-from . import claim, due, failover, request, rotation, sharding
+from . import claim, due, failover, instance, request, rotation, sharding
 from .step import Delete, Forget, Put, Step, Write, do, portions
 from .view import View
 
@@ -38,14 +38,18 @@ def _end(view: View, item: int) -> Iterator[Write]:
 
 
 def hand_over(view: View, item: int) -> Iterator[Write]:
-    """Give the shard to whoever the leader left word for, or whose turn it is."""
+    """Give the shard to whoever the leader left word for, or whose turn it is. Who is not in the job any
+    more, or was in one of that name that was removed, is given nothing, and the word is taken back."""
     word, owner = sharding.next_node(item), sharding.owner_node(item)
     heir = None
     if owner in view.tree and view.tree.get(owner) == view.me and word in view.tree:
-        heir = view.tree.get(word) or ""
-        yield Put(owner, heir, view.tree.version(owner))
+        told = view.tree.get(word) or ""
+        heir = told if told and instance.node(told) in view.tree else None
+        if heir is not None:
+            yield Put(owner, heir, view.tree.version(owner))
         yield Delete(word, view.tree.version(word))
-        yield from request.heard(view, view.me)
+        if heir is not None:
+            yield from request.heard(view, view.me)
     passed = list(rotation.pass_on(view, heir)) if item == 0 else []
     yield from passed
     if heir is not None or passed:

@@ -2,7 +2,7 @@
 
     ~gap    persistent    how things stood when somebody last looked (the schedule, the number of shards,
                           which of them were disabled, whether anybody might work, whether Java members
-                          were there), and since when they do
+                          were there), and since when they do; and in which making of the job
 
 A cursor behind the calendar means a fire that is owed, unless the shard had no such fire: the schedule was
 another one, the shard was disabled or not there, or operators let nobody work. That outlives processes, so it
@@ -12,13 +12,14 @@ about.
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from ..registry import Node
 from . import execution, instance, leader, server
 from .step import Create, Look, Put, Step, do
-from .view import LONG_AGO, View, once
+from .view import LONG_AGO, View, birth, once
 
 NODE = "~gap"
 
@@ -44,6 +45,8 @@ class Gap:
     births: tuple[Birth, ...] = ()
     born: datetime = LONG_AGO
     """Since when there is an account of the job's fires."""
+    made: int = field(default=0, compare=False)
+    """The number of the commit that made the job. 0: the same that wrote this, whose number was not known."""
 
     def text(self) -> str:
         births = [[first, last, at.isoformat()] for first, last, at in self.births]
@@ -57,6 +60,7 @@ class Gap:
             "alone": self.alone.isoformat(),
             "births": births,
             "born": self.born.isoformat(),
+            "made": self.made,
         }
         return json.dumps(told)
 
@@ -90,6 +94,7 @@ def read(text: str) -> Gap | None:
             _moment(told["alone"]),
             tuple((int(first), int(last), _moment(at)) for first, last, at in told["births"]),
             _moment(told.get("born", told["since"])),
+            int(told.get("made", 0)),
         )
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
@@ -100,9 +105,17 @@ def _moment(text: str) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
+def of(node: Node | None, made: int) -> Gap | None:
+    """What a node says of this making of the job; None where it says nothing of it."""
+    found = read(node.data) if node is not None else None
+    if node is None or found is None or (found.made or node.written) != made:
+        return None
+    return found
+
+
 @once
 def known(view: View) -> Gap | None:
-    return read(view.tree.get(NODE) or "")
+    return of(view.tree.node(NODE) if NODE in view.tree else None, birth(view))
 
 
 def timetable(view: View) -> str:
@@ -152,7 +165,7 @@ def alone(view: View) -> datetime:
 
 
 def first(view: View) -> Gap:
-    """How things stand in a job that we have just begun."""
+    """How things stand in a job that is begun with this."""
     since = view.local.since
     return Gap(timetable(view), len(view.items), since=since, alone=since, born=since)
 
@@ -161,7 +174,7 @@ def now(view: View) -> Gap:
     """How things stand, told on from what was known."""
     before = known(view)
     java = bool(instance.java_members(view)) or (before is not None and before.java and bool(blinking(view)))
-    here = Gap(timetable(view), len(view.items), frozenset(off(view)), idle(view), java)
+    here = Gap(timetable(view), len(view.items), frozenset(off(view)), idle(view), java, made=birth(view))
     if before is None:
         return replace(here, since=view.local.since, alone=view.local.since, born=view.local.since)
     anew = before.schedule != here.schedule or (before.idle and not here.idle)

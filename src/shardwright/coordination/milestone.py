@@ -1,7 +1,8 @@
 """Milestones: which fire each shard has started, and which it has completed, for those who wait for all
 of them.
 
-    ~barrier/<kind>/<round>/<i>    persistent    which fire the shard has come to, and when it did
+    ~barrier/<kind>/<round>/<i>    persistent    which fire the shard has come to, when it did, and in which
+                                                 making of the job
     guarantee/<kind>/<i>           persistent    for Java members, whose listener waits for the same without
                                                  knowing a fire; only while they are there
 
@@ -16,7 +17,7 @@ from datetime import UTC, datetime
 
 from . import instance
 from .step import Create, Put, Require, Write
-from .view import View
+from .view import View, birth
 
 STARTED, COMPLETED = "started", "completed"
 SCHEDULED, ASKED = "scheduled", "asked"
@@ -43,10 +44,12 @@ class Mark:
     """Whether Java members were told, too."""
     failed: tuple[str, ...] = ()
     """The last fires that failed there: others may be behind, and nothing was called for them yet."""
+    made: int = 0
+    """The number of the commit that made the job."""
 
     def text(self) -> str:
         more = [*(["java"] if self.java else []), *(f"{FAILED}{fire}" for fire in self.failed)]
-        return " ".join([self.fire, self.at.isoformat(), *more])
+        return " ".join([self.fire, self.at.isoformat(), str(self.made), *more])
 
 
 def mark_node(place: Place, item: int) -> str:
@@ -75,13 +78,13 @@ def check(fire: str) -> None:
 
 
 def read(text: str) -> Mark:
-    fire, at, *more = text.split(" ")
+    fire, at, made, *more = text.split(" ")
     failed = tuple(word.removeprefix(FAILED) for word in more if word.startswith(FAILED))
     for each in (fire, *failed):
         check(each)
     moment = datetime.fromisoformat(at)
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return Mark(fire, moment, more[:1] == ["java"], failed)
+    return Mark(fire, moment, more[:1] == ["java"], failed, int(made))
 
 
 def wanted(view: View, kind: str) -> bool:
@@ -90,7 +93,7 @@ def wanted(view: View, kind: str) -> bool:
 
 
 def marks_of(view: View, place: Place) -> Mapping[int, Mark]:
-    """The shards' marks, as far as they have any that make sense."""
+    """The shards' marks, as far as they have any in this making of the job that make sense."""
     name = f"milestone.marks_of {place}"
     if name not in view.answers:
         view.answers[name] = _marks_of(view, place)
@@ -103,9 +106,11 @@ def _marks_of(view: View, place: Place) -> Mapping[int, Mark]:
     found = {}
     for item, node in nodes.items():
         try:
-            found[item] = read(view.tree.get(node) or "")
+            mark = read(view.tree.get(node) or "")
         except ValueError:
             continue
+        if mark.made == birth(view):
+            found[item] = mark
     return found
 
 
@@ -117,7 +122,7 @@ def marks(view: View, kind: str, item: int, fire: str, *, failed: bool = False) 
     place = (kind, round_of(fire))
     before = marks_of(view, place).get(item)
     ill = (*(before.failed if before is not None else ()), *([fire] if failed else []))[-MOST_FAILED:]
-    node, text = mark_node(place, item), Mark(fire, view.now, java, ill).text()
+    node, text = mark_node(place, item), Mark(fire, view.now, java, ill, birth(view)).text()
     yield Put(node, text) if node in view.tree else Create(node, text)
     if java:
         told = guarantee_node(kind, item)

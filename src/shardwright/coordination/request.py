@@ -6,14 +6,15 @@
                                   parameter
 
 `trigger` answers them. Who gets a shard may have answered its own request by then, so the run goes with the
-shard; and a shard is not handed on over a request to its owner that was not seen yet.
+shard; and a shard is not handed on over a request to its owner that was not seen yet. A request is known by
+the number of a commit: one from before the job was made was made to another of that name.
 """
 
 from collections.abc import Iterator, Mapping
 
 from . import claim
 from .step import Create, Forbid, Put, Write
-from .view import View
+from .view import View, birth
 
 OWED = "~owed"
 
@@ -51,7 +52,7 @@ def _left(view: View, item: int) -> tuple[int, str]:
     """The request that a shard brought along, and its parameter; 0 for none."""
     digits, _, told = (view.tree.get(owed_node(item)) or "").partition(" ")
     sound = digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS
-    return (int(digits), told) if sound else (0, "")
+    return (int(digits), told) if sound and int(digits) >= birth(view) else (0, "")
 
 
 def text(request: int, told: str) -> str:

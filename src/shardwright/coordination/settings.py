@@ -15,7 +15,7 @@ from .. import elasticjob
 from ..errors import ConfigError
 from ..jobs import JobConfig
 from . import instance
-from .step import Adopt, Create, Look, Put, Refuse, Reject, Say, Step, Write, do
+from .step import Adopt, Create, Look, Put, Refuse, Reject, Require, Say, Step, Write, do
 from .view import View
 
 ROOT, NODE = "", "config"
@@ -33,6 +33,12 @@ def agreed(view: View) -> bool:
     if is_on_its_way_out(view):
         return True
     return view.local.adopted is not None and view.local.adopted == view.tree.get(NODE)
+
+
+def unchanged(view: View) -> Iterator[Write]:
+    """A guard: nobody has written other settings since."""
+    if NODE in view.tree:
+        yield Require(NODE, view.tree.version(NODE))
 
 
 def is_on_its_way_out(view: View) -> bool:

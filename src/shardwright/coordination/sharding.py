@@ -24,11 +24,12 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from . import claim, due, execution, instance, leader, request, server, settings, strategies
+from . import again, claim, due, execution, instance, leader, request, server, settings, strategies
 from .step import Create, Delete, Forbid, Look, Put, Require, Say, Step, Write, do, portions
 from .view import View, number, once
 
 ROOT = "sharding"
+NEXT = "~next"
 NECESSARY, PROCESSING = "leader/sharding/necessary", "leader/sharding/processing"
 
 #: How long a Java member may take from asking whether `necessary` stands to marking its shards as running.
@@ -49,7 +50,7 @@ def owner_node(item: int) -> str:
 
 
 def next_node(item: int) -> str:
-    return f"~next/{item}"
+    return f"{NEXT}/{item}"
 
 
 @once
@@ -63,6 +64,11 @@ def owners(view: View) -> dict[int, str]:
 @once
 def mine(view: View) -> list[int]:
     return [item for item, owner in owners(view).items() if owner == view.me]
+
+
+def given(view: View) -> dict[int, int]:
+    """Our shards, each with the number of the commit that gave it to us."""
+    return {item: view.tree.node(owner_node(item)).written for item in mine(view)}
 
 
 def shared_out(view: View) -> bool:
@@ -282,7 +288,7 @@ def leave_word(view: View, held: Mapping[int, str], want: Mapping[int, str]) -> 
             writes[item] = [Create(node, who)]
         elif view.tree.get(node) != who and not _may_stay(view, node):
             writes[item] = [Put(node, who, view.tree.version(node))]
-    for name in view.tree.children("~next"):
+    for name in view.tree.children(NEXT):
         told = number(name)
         if told is not None and told not in held and _is_stale(view, told, want):
             writes[told] = [Delete(next_node(told))]
@@ -305,14 +311,18 @@ def clear_surplus(view: View) -> Iterator[Step]:
     held = execution.runners(view, left)
     gone: dict[int, list[Write]] = {item: list(_clear(view, item)) for item in left if item not in held}
     for part in portions(view, gone):
-        yield do(*leader.warrant(view), *chain.from_iterable(part.values()))
+        yield do(*leader.warrant(view), *settings.unchanged(view), *chain.from_iterable(part.values()))
 
 
 def _clear(view: View, item: int) -> Iterator[Write]:
-    """Somebody who has not heard of the new total may be starting it."""
+    """Take a shard away, and what was asked of it: should it come back one day, nobody waits for that any
+    more. Somebody who has not heard of the new total may be starting it."""
     if execution.running_node(item) not in view.tree:
         yield Forbid(execution.running_node(item))
     yield Delete(f"{ROOT}/{item}", recursive=True)
+    for asked in (again.node(item), request.owed_node(item)):
+        if asked in view.tree:
+            yield Delete(asked)
 
 
 def lower_flags(view: View) -> Iterator[Step]:

@@ -3,14 +3,15 @@
     ~empty/<address>    persistent    a server that nobody is on: as which version it was noted
 
 Nodes of failover and of monitoring go in a job that has switched them off; a run that goes on is not
-disturbed, since its cursor says that it does. Servers go when they have been empty for a while, but never one
-that an operator has DISABLED.
+disturbed, since its cursor says that it does. What was asked of a shard goes with it; a Java leader takes
+shards away and knows nothing of that, so whoever of us keeps the gap looks after the rest. Servers go when
+they have been empty for a while, but never one that an operator has DISABLED.
 """
 
 from collections.abc import Iterator
 
-from . import execution, instance, leader, server, trigger
-from .step import Create, Delete, Look, Step, do
+from . import again, execution, gap, instance, leader, request, server, settings, sharding, trigger
+from .step import Create, Delete, Look, Require, Step, do
 from .view import View, number
 
 EMPTY, UP = "~empty", "leader/failover/items"
@@ -53,6 +54,26 @@ def unheeded(view: View) -> list[str]:
     return [trigger.node(who) for who in asked if instance.dead(view, who)]
 
 
+def outlived(view: View) -> list[str]:
+    """What was asked of shards that are no more, and word left about them."""
+    # Of those that are still there it goes with them; and word, where one of us leads, once it is stale.
+    kept = (again.ROOT, request.OWED, *((sharding.NEXT,) if leader.is_java(view) else ()))
+    return [f"{root}/{name}" for root in kept for name in view.tree.children(root) if _is_no_more(view, name)]
+
+
+def _is_no_more(view: View, name: str) -> bool:
+    item = number(name)
+    return item is not None and item not in view.items and f"{sharding.ROOT}/{name}" not in view.tree
+
+
+def forget(view: View) -> Iterator[Step]:
+    """Take that away, by the settings that say so."""
+    paths = outlived(view)
+    for start in range(0, len(paths), MOST):
+        gone = (Delete(path) for path in paths[start : start + MOST])
+        yield do(Require(instance.alive_node(view.me)), *settings.unchanged(view), *gone)
+
+
 def empty(view: View) -> list[str]:
     """Servers that nobody is on, and that no operator has DISABLED."""
     inhabited = {instance.address_of(who) for who in view.tree.children(instance.ROOT)}
@@ -83,6 +104,8 @@ def sweep(view: View) -> Iterator[Step | Look]:
 
 
 def decide(view: View) -> Iterator[Step | Look]:
+    if gap.warden(view) and not view.local.stopped:
+        yield from forget(view)
     if not leader.is_me(view):
         return
     paths = unwanted(view) + leftovers(view) + unheeded(view)

@@ -11,6 +11,10 @@ cursors, `~~cursor/<i>`, which are asked of `view.cursors`.
     ~~cursor             claim         ~owed      request     ~again      again
 
 A plus begins a path into what several jobs share, `+<group>/<number>`: see group.
+
+Ours may outlive the job: who removes it waits for those who still run something of it, and a hand deletes
+only what it sees. So what is kept there tells which making of the job it is about, and is believed of no
+other: see `birth`.
 """
 
 import functools
@@ -251,3 +255,9 @@ def once(question: Callable[[View], T]) -> Callable[[View], T]:
             return answer
 
     return ask
+
+
+@once
+def birth(view: View) -> int:
+    """Which making of the job we see: the number of the commit that made it; 0 where it is not there."""
+    return view.tree.node("").made if "" in view.tree else 0

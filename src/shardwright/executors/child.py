@@ -66,6 +66,8 @@ class Program:
     """The program itself, open, where it is not to be looked up by the first argument once more."""
     grace: float = 5.0
     """How many seconds it has to stop when told to; less if its lease ends before."""
+    alone: bool = False
+    """Whether it is told to stop by itself, and what it has started is its own to end."""
     bound: bool = True
     """Whether it ends with its lease. If not, it still ends with this process."""
     output_limit: int = OUTPUT_LIMIT
@@ -163,6 +165,7 @@ class Child:
             "cwd": _bytes(folder),
             "by_file": program.file is not None,
             "grace": program.grace,
+            "alone": program.alone,
         }
         self._sources = [self._source(self._channel, Lines(self._answered))]
         for name in ("stdout", "stderr"):

@@ -67,6 +67,7 @@ class Run:
         self._files = files
         self._heard = b""
         self._grace = 0.0
+        self._alone = False
         self._until = math.inf
         self._term = 0.0
         self._kill_at = math.inf
@@ -97,7 +98,7 @@ class Run:
 
     def begin(self, order: dict[str, Any], now: float) -> None:
         """Start the child, unless its time is over already. Texts hold one byte per character."""
-        self._grace = float(order["grace"])
+        self._grace, self._alone = float(order["grace"]), bool(order["alone"])
         self._lease(float(order["until"]), now)
         if now >= self._until - EARLY:
             self._finish(-signal.SIGKILL, "lease")
@@ -130,12 +131,12 @@ class Run:
             self._kill_at = math.inf
 
     def stop(self, why: str, now: float) -> None:
-        """Tell the child to stop, and kill it later if it does not."""
+        """Tell the child to stop, with its group or alone, and kill all of them later if it does not."""
         if self._why or not self.pid:
             return
         self._why = why
         self._kill_at = min(now + self._grace, self._until - EARLY)
-        self._signal(signal.SIGTERM)
+        self._signal(signal.SIGTERM, alone=self._alone)
         self._signal(signal.SIGCONT)
 
     def abandon(self) -> None:
@@ -170,8 +171,11 @@ class Run:
         if self._why:
             self._kill_at = min(self._kill_at, until - EARLY)
 
-    def _signal(self, number: int) -> None:
+    def _signal(self, number: int, *, alone: bool = False) -> None:
         with contextlib.suppress(OSError):
+            if alone:
+                os.kill(self.pid, number)
+                return
             try:
                 os.killpg(self.pid, number)
             except ProcessLookupError:

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from .. import signals
 from ..errors import Cancelled
 from ..shard import Shard
 from .child import boot
@@ -51,6 +52,11 @@ class Line:
         self._talk = talk
         self._until = until
         self._moves = False
+        self._be_free()
+        os.register_at_fork(after_in_child=self._be_free)
+
+    def _be_free(self) -> None:
+        """Nobody speaks: as it was made, and in a fork, where whoever speaks is not there."""
         self._lock = threading.Lock()
 
     def say(self, **word: object) -> None:
@@ -70,15 +76,13 @@ class Line:
         """Hear of the lease and of the order to stop, in a thread of its own: the function may be busy."""
         heard, hears = socket.socketpair()
         hears.setblocking(False)
-        # The interpreter calls a handler only between two steps of the main thread; this it does at once.
-        signal.set_wakeup_fd(hears.fileno(), warn_on_full_buffer=False)
-        signal.signal(signal.SIGTERM, lambda *_: shard.cancelled or hears.send(b"\0"))
+        signals.hear({signal.SIGTERM: lambda *_: shard.cancelled or hears.send(b"\0")}, hears)
         threading.Thread(target=self._hear, args=(heard, shard), name="shardwright-line", daemon=True).start()
 
-    def _hear(self, signals: socket.socket, shard: Shard) -> None:
+    def _hear(self, heard: socket.socket, shard: Shard) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(self._talk, selectors.EVENT_READ)
-            selector.register(signals, selectors.EVENT_READ)
+            selector.register(heard, selectors.EVENT_READ)
             lines = Lines(self._renew)
             while True:
                 for key, _ in selector.select():

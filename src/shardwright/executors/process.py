@@ -8,8 +8,8 @@ under another name, as multiprocessing does: what starts the scheduler there mus
 
 Nothing is pickled. The shard goes to the child as JSON by its standard input; by a socket, its file 3, the
 child says in lines of JSON what it logs, what it saves and how it ended, and hears until when its lease
-lasts. That it is to stop it hears as SIGTERM. It has the whole environment of its parent, being the same
-application.
+lasts. That it is to stop it hears as SIGTERM, and it alone: its forks, and programs it has started, are its
+own to end, and are killed with it. It has the whole environment of its parent, being the same application.
 """
 
 import inspect
@@ -80,7 +80,12 @@ class Isolated:
         # The last words are for those who look at a list of processes.
         argv = [sys.executable, "-c", _BEGIN, f"{shard.job_name}/{shard.item}".replace("\0", "")]
         return child.Program(
-            argv, dict(os.environ), stdin=json.dumps(told).encode(), grace=self.grace, bound=self.bound
+            argv,
+            dict(os.environ),
+            stdin=json.dumps(told).encode(),
+            grace=self.grace,
+            alone=True,  # its workers may be in the midst of what it needs to come to its end
+            bound=self.bound,
         )
 
 

@@ -22,7 +22,7 @@ A fire is named by its scheduled time in ISO 8601, or by `#n` where somebody ask
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -192,13 +192,14 @@ class RegistryBack(Event):
 class Events:
     """Carries events to any number of consumers, in order, in a thread of its own.
 
-    Publishing only leaves the event there. A consumer that fails is logged, and troubles nobody else. While
-    the thread is not started, `deliver` carries what waits, in the thread that calls it.
+    Publishing only leaves the event there; of several that are published together, it may be left to that
+    thread to make them. A consumer that fails is logged, and troubles nobody else. While the thread is not
+    started, `deliver` carries what waits, in the thread that calls it.
     """
 
     def __init__(self, *, most: int = 100_000) -> None:
         self._most = most
-        self._waiting: deque[Event] = deque()
+        self._waiting: deque[Iterable[Event]] = deque()
         self._consumers: tuple[Consumer, ...] = ()
         self._news = threading.Condition()
         self._delivering = threading.Lock()
@@ -212,13 +213,17 @@ class Events:
             self._consumers = (*self._consumers, consumer)
 
     def publish(self, event: Event) -> None:
+        self.publish_all((event,))
+
+    def publish_all(self, several: Iterable[Event]) -> None:
+        """Leave several, which wait as one, and are asked for when they are carried."""
         with self._news:
             if len(self._waiting) >= self._most or self._closed:
                 if self.dropped == 0 and not self._closed:
                     log.warning("more than %d events wait: those after them are not told", self._most)
                 self.dropped += 1
                 return
-            self._waiting.append(event)
+            self._waiting.append(several)
             self._news.notify()
 
     def start(self) -> None:
@@ -231,10 +236,11 @@ class Events:
         """Carry what waits now; how many events that were."""
         count = 0
         with self._delivering:  # two who deliver at once would mix up the order
-            while event := self._next():
-                count += 1
-                for consumer in self._consumers:
-                    _tell(consumer, event)
+            while (several := self._next()) is not None:
+                for event in several:
+                    count += 1
+                    for consumer in self._consumers:
+                        _tell(consumer, event)
         return count
 
     def close(self, timeout: float | None = None) -> None:
@@ -247,7 +253,7 @@ class Events:
         else:
             self._thread.join(timeout)
 
-    def _next(self) -> Event | None:
+    def _next(self) -> Iterable[Event] | None:
         with self._news:
             return self._waiting.popleft() if self._waiting else None
 

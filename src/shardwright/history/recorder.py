@@ -1,25 +1,27 @@
 """The recorder: takes in events and writes them to a store, in batches, in a thread of its own.
 
 A store that is down stops no job. What is told meanwhile waits, joined into one entry for each shard of each
-fire, up to a limit; what is beyond it is dropped, the oldest first, and counted. While the store is down it
-is asked again after a pause that doubles. What was dropped is not said to be kept, so that the shard's cursor
-goes on saying it, or in the end that nobody knows.
+fire, up to a limit; what is beyond it is dropped, the oldest first, and counted. A stretch of fires waits as
+one, and is taken apart when it is written. While the store is down it is asked again after a pause that
+doubles. What was dropped is not said to be kept, so that the shard's cursor goes on saying it, or in the end
+that nobody knows.
 """
 
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from datetime import timedelta
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from ..clock import Clock, SystemClock
-from . import entries, retention
+from . import entries, retention, stretches
 from .engine import HistoryDown, HistoryError
 from .events import Backlog, Event, Logged
 from .keeping import Retention
 from .ledger import Entry, Key
 from .store import Store
+from .stretches import Stretch, Told
 
 log = logging.getLogger("shardwright")
 
@@ -29,13 +31,16 @@ TIDY_EVERY = timedelta(hours=1)
 #: How many logs of runs wait at most; they are much larger than entries.
 MOST_LOGS = 500
 
+#: What waits is known by this.
+_Name = Key | Stretch
+
 
 class _Ticket:
     """Entries that somebody waits for to be kept."""
 
     __slots__ = ("keys", "then")
 
-    def __init__(self, keys: set[Key], then: Callable[[], None]) -> None:
+    def __init__(self, keys: set[_Name], then: Callable[[], None]) -> None:
         self.keys, self.then = keys, then
 
 
@@ -45,7 +50,7 @@ class _Tickets:
 
     def __init__(self) -> None:
         self._open: dict[_Ticket, None] = {}
-        self._of: dict[Key, list[_Ticket]] = {}
+        self._of: dict[_Name, list[_Ticket]] = {}
 
     def __len__(self) -> int:
         return len(self._open)
@@ -55,12 +60,12 @@ class _Tickets:
         for key in ticket.keys:
             self._of.setdefault(key, []).append(ticket)
 
-    def drop(self, key: Key) -> None:
+    def drop(self, key: _Name) -> None:
         """This is not going to be kept."""
         for ticket in self._of.get(key, [])[:]:
             self._close(ticket)
 
-    def taken(self, waiting: Container[Key]) -> list[_Ticket]:
+    def taken(self, waiting: Container[_Name]) -> list[_Ticket]:
         """Close those, from the first on, of whose entries none waits any more."""
         found = list(takewhile(lambda ticket: not any(key in waiting for key in ticket.keys), self._open))
         for ticket in found:
@@ -97,7 +102,7 @@ class Recorder:
     ) -> None:
         self._store, self._clock, self._keep = store, clock or SystemClock(), keep or Retention()
         self._most, self._batch, self._every, self._tell = most, batch, every, tell
-        self._waiting: dict[Key, Entry] = {}
+        self._waiting: dict[_Name, Told] = {}
         self._logs: deque[Logged] = deque(maxlen=MOST_LOGS)
         self._tickets = _Tickets()
         self._since: float | None = None
@@ -114,7 +119,7 @@ class Recorder:
 
     @property
     def waiting(self) -> int:
-        """How many entries are not written yet."""
+        """How many entries are not written yet; a stretch of fires counts as one."""
         return len(self._waiting)
 
     @property
@@ -134,13 +139,13 @@ class Recorder:
                 self._add(entry)
             self._ring()
 
-    def keep(self, told: Sequence[Entry], then: Callable[[], None]) -> None:
-        """Take in entries. Once all of them are in the store `then` is called, by whoever wrote them, and in
-        the order in which they came; not at all if one had to be dropped."""
+    def keep(self, told: Sequence[Told], then: Callable[[], None]) -> None:
+        """Take in entries and stretches. Once all of them are in the store `then` is called, by whoever wrote
+        them, and in the order in which they came; not at all if one had to be dropped."""
         with self._news:
-            self._tickets.add(_Ticket({entry.key for entry in told}, then))
-            for entry in told:
-                self._add(entry)
+            self._tickets.add(_Ticket({each.key for each in told}, then))
+            for each in told:
+                self._add(each)
             self._ring()
 
     def _ring(self) -> None:
@@ -174,27 +179,38 @@ class Recorder:
 
     def close(self, timeout: float | None = None) -> bool:
         """Write what waits, and end; whether all of it was written. It does not wait for a store that is
-        down: what it cannot take now is told again by who looks at the cursors next."""
+        down: what it cannot take now is told again by who looks at the cursors next. Stretches come last, as
+        they may take long; how a run failed, and what it logged, nobody else can tell."""
         with self._news:
             self._closing = True
+            self._waiting = dict(sorted(self._waiting.items(), key=lambda each: isinstance(each[1], Stretch)))
             self._news.notify()
         if self._thread is not None:
             self._thread.join(timeout)
         else:
             self.flush()
-        if self._waiting:
-            log.warning("%d entries of the history could not be written before the end", self.waiting)
-        return not self._waiting
+        if left := self.waiting:
+            log.warning("%d entries of the history could not be written before the end", left)
+            self._leave_stretches()
+        return not left
 
-    def _add(self, entry: Entry) -> None:
-        known = self._waiting.get(entry.key)
-        self._waiting[entry.key] = known.joined(entry) if known else entry
+    def _leave_stretches(self) -> None:
+        """Whoever still writes is not to be at it for long, while others are told the same by the cursors."""
+        with self._news:
+            for told in [told for told in self._waiting.values() if isinstance(told, Stretch)]:
+                self._drop(self._waiting.pop(told))
+
+    def _add(self, told: Told) -> None:
+        known = self._waiting.get(told.key)
+        if isinstance(known, Entry) and isinstance(told, Entry):
+            told = known.joined(told)
+        self._waiting[told.key] = told
         while len(self._waiting) > self._most:
             self._drop(self._waiting.pop(next(iter(self._waiting))))
 
-    def _drop(self, entry: Entry) -> None:
+    def _drop(self, told: Told) -> None:
         self.dropped += 1
-        self._tickets.drop(entry.key)
+        self._tickets.drop(told.key)
 
     def _wait(self, now: float) -> float:
         """How long there is nothing to do."""
@@ -220,7 +236,7 @@ class Recorder:
             ticket.then()
         return True
 
-    def _is_taken(self, taken: list[Entry], logs: list[Logged]) -> bool:
+    def _is_taken(self, taken: list[Told], logs: list[Logged]) -> bool:
         """Whether the store has taken them; otherwise they wait for the next time."""
         try:
             self._write_or_sort_out(taken, logs)
@@ -235,33 +251,33 @@ class Recorder:
         self._is_up()
         return True
 
-    def _write_or_sort_out(self, taken: list[Entry], logs: list[Logged]) -> None:
+    def _write_or_sort_out(self, taken: list[Told], logs: list[Logged]) -> None:
         try:
-            self._store.write(taken, logs)
+            self._store.write(_apart(taken), logs)
         except HistoryDown:
             raise
         except HistoryError:
             if not self._is_taken_singly(taken, logs):
                 raise
 
-    def _is_taken_singly(self, taken: list[Entry], logs: list[Logged]) -> bool:
+    def _is_taken_singly(self, taken: list[Told], logs: list[Logged]) -> bool:
         """One entry may be at fault, and is dropped. If none at all can be written, the store is."""
-        refused = [entry for entry in taken if not self._is_written([entry], [])]
+        refused = [told for told in taken if not self._is_written([told], [])]
         unlogged = [logged for logged in logs if not self._is_written([], [logged])]
         if len(refused) == len(taken) and len(unlogged) == len(logs):
             return False
         with self._news:
-            for entry in refused:
-                log.error("%s: the history refuses shard %d of %s", *_place(entry))
-                self._drop(entry)
+            for told in refused:
+                log.error("%s: the history refuses shard %d of %s", *_place(told))
+                self._drop(told)
         for logged in unlogged:
             what = (logged.job, logged.item, logged.fire)
             log.error("%s: the history refuses what shard %d of %s has logged", *what)
         return True
 
-    def _is_written(self, taken: list[Entry], logs: list[Logged]) -> bool:
+    def _is_written(self, taken: list[Told], logs: list[Logged]) -> bool:
         try:
-            self._store.write(taken, logs)
+            self._store.write(_apart(taken), logs)
         except HistoryDown:
             raise  # it refuses nothing: all of it is tried again
         except HistoryError as error:
@@ -269,20 +285,29 @@ class Recorder:
             return False
         return True
 
-    def _take(self) -> tuple[list[Entry], list[Logged]]:
+    def _take(self) -> tuple[list[Told], list[Logged]]:
+        """A batch; it is larger only where its last is a stretch."""
+        taken = list[Told]()
+        room = self._batch
+        while room > 0 and (told := self._next()) is not None:
+            taken.append(told)
+            room -= stretches.size(told)  # which may take a while: the reactor must not wait for it
         with self._news:
-            keys = list(self._waiting)[: self._batch]
-            taken = [self._waiting.pop(key) for key in keys]
             logs = [self._logs.popleft() for _ in range(min(len(self._logs), self._batch))]
-            self._since = self._clock.boot() if self._waiting or self._logs else None
+            if not self._waiting and not self._logs:
+                self._since = None
         return taken, logs
 
-    def _keep_for_later(self, taken: list[Entry], logs: list[Logged], error: Exception) -> None:
+    def _next(self) -> Told | None:
+        with self._news:
+            return self._waiting.pop(next(iter(self._waiting))) if self._waiting else None
+
+    def _keep_for_later(self, taken: list[Told], logs: list[Logged], error: Exception) -> None:
         now = self._clock.boot()
         with self._news:
             newer, self._waiting = self._waiting, {}
-            for entry in [*taken, *newer.values()]:
-                self._add(entry)
+            for told in [*taken, *newer.values()]:
+                self._add(told)
             self._logs.extendleft(reversed(logs[: MOST_LOGS - len(self._logs)]))
             self._since = now - self._every  # only the pause is waited for
         if self._down is None:
@@ -327,5 +352,11 @@ class Recorder:
         self.flush()
 
 
-def _place(entry: Entry) -> tuple[str, int, str]:
-    return entry.key.job, entry.key.item, entry.key.fire
+def _apart(taken: Sequence[Told]) -> Iterator[Entry]:
+    return chain.from_iterable(map(stretches.apart, taken))
+
+
+def _place(told: Told) -> tuple[str, int, str]:
+    if isinstance(told, Stretch):
+        return told.job, told.item, f"the fires up to {told.until.isoformat()}"
+    return told.key.job, told.key.item, told.key.fire

@@ -112,6 +112,9 @@ def _fire(job: str, at: str) -> str:
 def _summary(shards: Sequence[Entry]) -> str:
     total = len(shards)
     well = [entry for entry in shards if entry.outcome == OK]
+    running = [entry for entry in shards if entry.disposition is Disposition.RUNNING]
+    if running:
+        return f"{len(well)} of {_shards(total)} came out well so far, and {len(running)} not over yet."
     if len(well) < total:
         return f"{len(well)} of {_shards(total)} came out well."
     late = [entry for entry in shards if _is_late(entry)]
@@ -153,15 +156,16 @@ def _lost(entry: Entry) -> str:
 
 
 def _attempts(entry: Entry) -> list[str]:
-    return [_attempt(attempt, of=len(entry.attempts)) for attempt in entry.attempts]
+    goes_on = entry.attempts[-1:] if entry.disposition is Disposition.RUNNING else ()
+    return [_attempt(each, of=len(entry.attempts), goes_on=each in goes_on) for each in entry.attempts]
 
 
-def _attempt(attempt: Attempt, of: int) -> str:
+def _attempt(attempt: Attempt, *, of: int, goes_on: bool) -> str:
     which = f"attempt {attempt.number}" if of > 1 else "it"
     began = f" began at {attempt.began.isoformat()}" if attempt.began else " was begun"
     ended = f" at {attempt.ended.isoformat()}" if attempt.ended and attempt.outcome else ""
     why = _said(attempt.failure) if attempt.outcome not in (OK, "") else ""
-    how = _HOW.get(attempt.outcome, attempt.outcome)
+    how = "no end of it is known yet" if goes_on else _HOW.get(attempt.outcome, attempt.outcome)
     return f"{which}{began} on {attempt.by}{_tries(attempt)} and {how}{ended}{why}."
 
 

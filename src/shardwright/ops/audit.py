@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from .values import Shown
+from .values import Shown, printable
 
 if TYPE_CHECKING:
     from ..history.store import Store
@@ -41,7 +41,8 @@ Audit = Callable[[Action], None]
 def to_log(action: Action) -> None:
     """One line to the logger `shardwright.audit`."""
     detail = f" ({action.detail})" if action.detail else ""
-    log.info("%s: %s %s%s: %s", action.who, action.what, action.target, detail, action.outcome)
+    said = f"{action.who}: {action.what} {action.target}{detail}: {action.outcome}"
+    log.info("%s", printable(said))
 
 
 def to_history(store: "Store") -> Audit:

@@ -70,6 +70,22 @@ def somebody_is_in_it(sight: Sight) -> Iterator[Finding]:
         )
 
 
+def somebody_may_work(sight: Sight) -> Iterator[Finding]:
+    """A job all of whose members were told by an operator to take nothing more."""
+    if sight.config is None or not sight.members or server.workers(sight.view()):
+        return
+    drained = [who for who in sight.members if f"draining/{who}" in sight.own]
+    if any(not sight.own.owner(f"draining/{who}") for who in drained):
+        yield _trouble(
+            sight,
+            "nobody",
+            "~draining",
+            f"nobody who is in it may work: {_some(drained)} being drained, and nobody else is enabled",
+            "none of its fires runs while that is so",
+            "start or enable another process, or stop draining one",
+        )
+
+
 def java_members_know_the_schedule(sight: Sight) -> Iterator[Finding]:
     java = [who for who in sight.members if not instance.is_python(who)]
     if java and sight.config is not None and sight.config.schedule:
@@ -335,6 +351,7 @@ CHECKS = (
     settings_make_sense,
     fires_at_all,
     somebody_is_in_it,
+    somebody_may_work,
     java_members_know_the_schedule,
     nodes_go_with_their_session,
     the_leader_is_there,

@@ -56,6 +56,11 @@ class Sight:
     """Why its settings cannot be read, if they cannot."""
 
     @property
+    def made(self) -> int:
+        """Which making of the job this is: the number of the commit that made it; 0 where it is not there."""
+        return self.job.node("").made if "" in self.job else 0
+
+    @property
     def members(self) -> Sequence[str]:
         """The ids of the instances that are in the job."""
         return self.job.children(instance.ROOT)
@@ -99,7 +104,7 @@ class Sight:
         if found is None:
             return _NO_CURSOR
         told = claim.read(found.data)
-        return told if "" in self.job and told.made == self.job.node("").made else _NO_CURSOR
+        return told if "" in self.job and told.made == self.made else _NO_CURSOR
 
     def alive(self, who: str) -> bool:
         """Whether something of this instance may be running."""
@@ -131,6 +136,11 @@ def jobs(registry: Registry) -> tuple[str, ...]:
 
 def children(registry: Registry, path: str) -> tuple[str, ...]:
     return _names(registry, [path]).get(path) or ()
+
+
+def members(registry: Registry, name: str) -> tuple[str, ...]:
+    """Who is in a job."""
+    return children(registry, f"{registry.namespace}/{name}/{instance.ROOT}")
 
 
 def at(registry: Registry, name: str) -> Sight:

@@ -78,7 +78,7 @@ def resign(registry: Registry, service: str, *, root: str = candidacy.ROOT) -> s
     others = [each for each in found.candidates if each != found.master]
     if not others:
         raise OperationError(
-            f"nobody but {found.master} would be the master of {service!r}: start another first"
+            f"nobody but {found.master!r} would be the master of {service!r}: start another first"
         )
     # The one after it in the order of addresses, so that who resigns again and again comes to all.
     heir = min((each for each in others if each > found.master), default=min(others))

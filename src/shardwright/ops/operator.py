@@ -9,7 +9,7 @@ tell. `Done.changed` says what was; nothing where all was so already.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..coordination import server as coordinated
@@ -67,14 +67,35 @@ class Operator:
     def trigger(self, job: str, *, shards: Collection[int] | None = None, parameter: str = "") -> Done:
         """Have a job fire now: every shard runs once as soon as it is free, or only these; with this instead
         of the job's parameter, if it is any."""
+        if shards is None:
+            return self._trigger_all(job, parameter)
+
+        def plan() -> Plan:
+            return steering.trigger_shards(looking.at(self.registry, job), shards, parameter)
+
+        return self._change("trigger", f"{job}{_some(shards)}", plan)
+
+    def _trigger_all(self, job: str, parameter: str) -> Done:
+        """Who comes in that very moment may be given shards of those who are asked, and is asked as well."""
+        asked: set[str] = set()
 
         def plan() -> Plan:
             sight = looking.at(self.registry, job)
-            if shards is None:
-                return steering.trigger(sight, parameter)
-            return steering.trigger_shards(sight, shards, parameter)
+            planned = steering.trigger(sight, parameter, besides=asked)
+            asked.update(sight.members)
+            return planned
 
-        return self._change("trigger", f"{job}{_some(shards)}", plan)
+        done = self._change("trigger", job, plan)
+        try:
+            while not asked.issuperset(looking.members(self.registry, job)):
+                more = self._change("trigger", job, plan)
+                done = replace(done, changed=(*done.changed, *more.changed))
+        except (OperationError, RegistryError, TimeoutError) as error:
+            asked_so_far = "; ".join(done.changed)
+            raise Overtaken(
+                f"trigger {job}: {asked_so_far}; who came meanwhile may not have been: {error}"
+            ) from error
+        return done
 
     def rerun(self, job: str, at: datetime, *, shards: Collection[int] | None = None) -> Done:
         """Have a fire of the past run once more, all its shards or these."""
@@ -133,10 +154,16 @@ class Operator:
         def plan() -> Plan:
             names = [sight.name for sight in self._on_server(None, address)]
             there = looking.all_at(self.registry, names)
-            everybody = [(sight, who) for sight in there for who in servers.here(sight, address)]
-            if not everybody:
+            here = [(sight, servers.here(sight, address)) for sight in there]
+            if not any(who for _, who in here):
                 raise OperationError(f"no process is on the server {address!r} that could be drained")
-            return steering.together(*(steering.drain(sight, who) for sight, who in everybody))
+            return steering.together(
+                *(
+                    steering.drain(sight, who, beside=[each for each in these if each != who])
+                    for sight, these in here
+                    for who in these
+                )
+            )
 
         return self._change("drain", _target(None, server=address), plan)
 
@@ -236,7 +263,8 @@ class Operator:
         said = tuple(each.sentence() for each in settings.changed(before.config, after))
         if not said:
             return Plan()
-        return Plan((Put(sight.at(agreed.NODE), settings.document(after), before.version),), said)
+        put = Put(sight.at(agreed.NODE), settings.document(after), sight.job.version(agreed.NODE))
+        return Plan((put,), said)
 
     def _replace(self, job: str, config: JobConfig) -> Plan:
         if config.name != job:

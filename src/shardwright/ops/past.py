@@ -114,7 +114,7 @@ def _put_one(sight: Sight, wishes: Iterable[Wish], item: int) -> Plan:
         raise OperationError(
             f"job {sight.name!r}: {len(known)} fires wait for shard {item} already: let it run them"
         )
-    node, told = sight.at(again.node(item)), again.text([*known, *new])
+    node, told = sight.at(again.node(item)), again.text([*known, *new], sight.made)
     there = again.node(item)[1:] in sight.own
     write = Put(node, told, sight.own.version(again.node(item)[1:])) if there else Create(node, told)
     said = tuple(f"shard {item} runs {fire} as soon as it is free" for fire, _ in new)
@@ -122,7 +122,7 @@ def _put_one(sight: Sight, wishes: Iterable[Wish], item: int) -> Plan:
 
 
 def _list(sight: Sight, item: int) -> list[Wish]:
-    return again.read(sight.own.get(again.node(item)[1:]) or "")
+    return again.read(sight.own.get(again.node(item)[1:]) or "", sight.made)
 
 
 def _items(sight: Sight, items: Collection[int] | None) -> list[int]:

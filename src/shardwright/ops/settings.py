@@ -32,6 +32,7 @@ class Settings:
     config: JobConfig
     text: str = field(repr=False)
     version: int
+    """The number of the commit that wrote them, which a job that is made anew does not have again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def get(registry: Registry, job: str) -> Settings:
 
 def seen(sight: Sight) -> Settings:
     node = sight.job.node(settings.NODE) if settings.NODE in sight.job else None
-    text, version = (node.data, node.version) if node is not None else ("", 0)
+    text, version = (node.data, node.written) if node is not None else ("", 0)
     return Settings(sight.name, sight.settings, text, version)
 
 

@@ -12,7 +12,7 @@ Ours alone, of which Java members know nothing: single shards are asked for by `
 is drained by `~draining/<id>`, which lets it finish and gives it nothing more.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from .. import secrets
@@ -33,8 +33,8 @@ class Plan:
 
 def together(*plans: Plan) -> Plan:
     """All of them in one commit."""
-    writes = tuple(write for plan in plans for write in plan.writes)
-    return Plan(writes, tuple(said for plan in plans for said in plan.changed))
+    writes = dict.fromkeys(write for plan in plans for write in plan.writes)  # two may rely on the same
+    return Plan(tuple(writes), tuple(said for plan in plans for said in plan.changed))
 
 
 def still_there(sight: Sight) -> Write:
@@ -45,21 +45,23 @@ def still_there(sight: Sight) -> Write:
 # Asking for runs
 
 
-def trigger(sight: Sight, parameter: str = "") -> Plan:
-    """Have every instance fire now, with this instead of the job's parameter if it is any. Each shard runs
-    once, as soon as it is free."""
+def trigger(sight: Sight, parameter: str = "", *, besides: Collection[str] = ()) -> Plan:
+    """Have every instance fire now, with this instead of the job's parameter if it is any, but for those who
+    have been asked. Each shard runs once, as soon as it is free."""
     check_somebody(sight, "asked to fire")
     _check_parameter(sight, parameter)
-    java = [who for who in sight.members if not instance.is_python(who)]
+    members = [who for who in sight.members if who not in besides]
+    java = [who for who in members if not instance.is_python(who)]
     if parameter and java:
         raise OperationError(
             f"job {sight.name!r}: {java[0]} is a Java process, and would run without the parameter; "
             "ask without one, or for shards of Python processes"
         )
-    old = [Delete(sight.at(request.node(who))) for who in sight.job.children("trigger")]
-    here = [Require(sight.at(instance.node(who))) for who in sight.members]
-    new = [Create(sight.at(request.node(who)), parameter) for who in sight.members]
-    asked = tuple(f"{who} was asked to fire" for who in sight.members)
+    from_before = [who for who in sight.job.children("trigger") if who not in besides]
+    old = [Delete(sight.at(request.node(who))) for who in from_before]
+    here = [Require(sight.at(instance.node(who))) for who in members]
+    new = [Create(sight.at(request.node(who)), parameter) for who in members]
+    asked = tuple(f"{who} was asked to fire" for who in members)
     return Plan((*here, *old, *new), (*asked, *_with(parameter)))
 
 
@@ -90,9 +92,10 @@ def _ask_for(sight: Sight, item: int, parameter: str) -> Plan:
     if execution.disabled_node(item) in sight.job:
         raise OperationError(f"job {sight.name!r}: shard {item} is disabled; enable it first")
     # A request is known by a commit's number: later than the last that was answered, not before one that
-    # still waits, before any to come.
+    # still waits nor before the job was made, whose cursor may be of the one before; and before any to come.
     cursor, waits = sight.cursors.get(item), request.node(owner)
     number = cursor.written if cursor is not None else sight.job.node(sharding.owner_node(item)).written
+    number = max(number, sight.made)
     if waits in sight.job:
         number = max(number, sight.job.node(waits).made)
     asked = request.text(number, parameter)
@@ -181,8 +184,9 @@ def remove_server(sight: Sight, address: str) -> Plan:
     return together(stop, Plan((gone,), (f"the job {sight.name!r} has forgotten the server {address}",)))
 
 
-def drain(sight: Sight, who: str) -> Plan:
-    """Let an instance finish what it runs, and give it nothing more; the others take what is idle."""
+def drain(sight: Sight, who: str, *, beside: Collection[str] = ()) -> Plan:
+    """Let an instance finish what it runs, and give it nothing more; the others take what is idle, but for
+    those who are drained beside it."""
     one_instance(sight, who)
     if not instance.is_python(who):
         raise OperationError(
@@ -198,16 +202,27 @@ def drain(sight: Sight, who: str) -> Plan:
             f"job {sight.name!r}: a Java process leads it, which would go on giving {who!r} shards; "
             "disable its server instead"
         )
-    if not [each for each in server.workers(sight.view()) if each != who]:
+    others = [each for each in server.workers(sight.view()) if each != who and each not in beside]
+    if not others:
         raise OperationError(
-            f"job {sight.name!r}: nobody but {who!r} may work, so nothing would run any more; "
-            "start or enable another first"
+            f"job {sight.name!r}: nobody but {', '.join(map(repr, (who, *beside)))} may work, "
+            "so nothing would run any more; start or enable another first"
         )
     if f"draining/{who}" in sight.own:
         return Plan()
     node = sight.at(instance.draining_node(who))
     guards = Require(sight.at(instance.node(who))), Require(sight.at(instance.alive_node(who)))
-    return Plan((*guards, Create(node)), (f"{who} is being drained of the job {sight.name!r}",))
+    return Plan(
+        (*guards, *_goes_on(sight, others[0]), Create(node)),
+        (f"{who} is being drained of the job {sight.name!r}",),
+    )
+
+
+def _goes_on(sight: Sight, who: str) -> Iterator[Write]:
+    """The proof that one who may work still may when others are drained: somebody may drain it meanwhile."""
+    yield Require(sight.at(instance.node(who)))
+    if instance.is_python(who):
+        yield Forbid(sight.at(instance.draining_node(who)))
 
 
 def undrain(sight: Sight, who: str) -> Plan:

@@ -32,3 +32,13 @@ def plain(value: object) -> object:
         case list() | tuple():
             return [plain(each) for each in value]
     return value
+
+
+def printable(text: str) -> str:
+    """A text without anything that a terminal would obey, or that would begin another line of a log: others
+    wrote it.
+
+    >>> printable("10.0.0.1\\x1b[2J")
+    '10.0.0.1\\\\x1b[2J'
+    """
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

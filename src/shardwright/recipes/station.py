@@ -86,8 +86,14 @@ class Station:
         with self._supervisor.changing:
             self._parts[name] = make
             hub = self._supervisor.inside
-            if hub is not None:
-                hub.reactor.ask(lambda: self._join(hub, name)).result(PATIENCE)
+            try:
+                if hub is not None:
+                    hub.reactor.ask(lambda: self._join(hub, name)).result(PATIENCE)
+            except BaseException:
+                # It may have joined all the same, or be about to: whoever is told that it failed has no name
+                # to remove it by.
+                self.remove(name, None)
+                raise
         return name
 
     def remove(self, name: str, part: Turns | None) -> None:
@@ -121,7 +127,9 @@ class Station:
         return hub
 
     def _join(self, hub: Hub, name: str) -> None:
-        make = self._parts[name]
+        make = self._parts.get(name)
+        if make is None:
+            return  # whoever asked has waited for too long, and gone
         hub.reactor.add(name, lambda wake, commit: make(hub.registry, wake, commit))
 
 

@@ -1,12 +1,13 @@
 """The teller: calls what a user gave us, one after the other, in a thread of its own and never in the
 reactor's. What fails is reported, and the next is called all the same."""
 
-import logging
 import queue
 import threading
 from collections.abc import Callable
 
-log = logging.getLogger("shardwright")
+from ..logs import Log
+
+log = Log("shardwright")
 
 Call = Callable[[], None]
 
@@ -31,8 +32,9 @@ class Teller:
 
         if self._voice is None:
             self._voice = self._before = _Voice(self, self._name, after=self._before)
-            self._voice.start()
         self._voice.calls.put(called)
+        if not self._voice.has_begun():
+            self._voice.start()  # where there is no thread this raises, and what is to be called waits
 
     def is_calling(self) -> bool:
         """Whether it is in what the teller calls that this is asked."""
@@ -44,7 +46,7 @@ class Teller:
         voice, self._voice = self._voice, None
         if voice is not None:
             voice.calls.put(None)
-        if self._before is not None and not self.is_calling():
+        if self._before is not None and self._before.has_begun() and not self.is_calling():
             self._before.join(within)
 
 
@@ -57,9 +59,13 @@ class _Voice(threading.Thread):
         self.calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._after = after
 
+    def has_begun(self) -> bool:
+        return self.ident is not None
+
     def run(self) -> None:
         if self._after is not None:
-            self._after.join()
+            if self._after.has_begun():
+                self._after.join()
             self._after = None
         while (call := self.calls.get()) is not None:
             call()

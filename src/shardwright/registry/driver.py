@@ -63,6 +63,7 @@ class Session:
         self, id: str, clock: Clock, timeout: float, margin: float, heard: float | None = None
     ) -> None:
         self.id = id
+        self._ended = False
         self.grant(timeout, margin)
         self._clock = clock
         self._heard = clock.boot() if heard is None else heard
@@ -78,15 +79,15 @@ class Session:
 
     def ends(self) -> float:
         """The boot clock at which the lease runs out if nothing more is heard."""
-        return self._heard + self._term
+        return float("-inf") if self._ended else self._heard + self._term
 
     def renew(self, sent: float) -> None:
         """A message of ours was answered; it counts from when it was sent, since the answer may be old."""
         self._heard = max(self._heard, sent)
 
     def end(self) -> None:
-        """Nobody is to rely on it any more, whatever is still heard."""
-        self._term = float("-inf")
+        """Nobody is to rely on it any more, whatever is still heard or granted."""
+        self._ended = True
 
     def __repr__(self) -> str:
         return f"<Session {self.id}, {self.lease_left():.1f} s left>"
@@ -127,6 +128,7 @@ class Driver(ABC):
         self._awaited: list[tuple[float, int, Future[Any], Callable[[], None]]] = []
         self._asked = itertools.count()
         self._closed = False
+        self._broken: BaseException | None = None
         self._pid = _pid
 
     # -- what a caller asks -------------------------------------------------------------------------
@@ -214,11 +216,18 @@ class Driver(ABC):
             self._session.end()
 
     def pump(self) -> bool:
-        """Take what came in, in order; whether anything did. Only ever called by the owner's thread."""
+        """Take what came in, in order; whether anything did. Only ever called by the owner's thread.
+
+        Raises RegistryError where a thread of the driver has ended: nothing will come in any more, so close
+        this registry and open another.
+        """
         self._check_process()
         lapsed = self._lapse()
         took = self._take_all()
-        return self._overdue() or took or lapsed
+        overdue = self._overdue()
+        if self._broken is not None and not self._closed:
+            raise RegistryError(f"a thread of the registry has ended: {self._broken!r}") from self._broken
+        return overdue or took or lapsed
 
     def due(self) -> float | None:
         """The boot clock at which to pump even if the bell stays silent."""
@@ -277,6 +286,11 @@ class Driver(ABC):
 
     def _post_all(self, notes: Iterable[Callable[[], None]]) -> None:
         self._inbox.extend(notes)
+        self._ring()
+
+    def _break(self, error: BaseException) -> None:
+        """A thread of the driver has ended that should not have: have the owner fail. Any thread may."""
+        self._broken = error
         self._ring()
 
     def _move(self, state: State) -> None:

@@ -75,10 +75,10 @@ class Address:
             raise RegistryUrlError(f"{self}: {option}={text!r} must be true or false")
         return text.lower() in ("true", "yes", "1")
 
-    def number(self, option: str, default: int) -> int:
+    def number(self, option: str, default: int, *, least: int = 1) -> int:
         text = self.options.get(option, str(default))
-        if not (text.isascii() and text.isdigit() and int(text) > 0):
-            raise RegistryUrlError(f"{self}: {option}={text!r} is not a whole number above 0")
+        if not (text.isascii() and text.isdigit() and int(text) >= least):
+            raise RegistryUrlError(f"{self}: {option}={text!r} is not a whole number from {least} on")
         return int(text)
 
     def only(self, *known: str) -> None:

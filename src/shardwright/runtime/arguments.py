@@ -8,8 +8,8 @@ from pathlib import Path
 
 from .. import durations
 from ..coordination import request
+from ..egress import Egress
 from ..errors import JobError
-from ..executors.egress import Egress
 from ..history.keeping import NEW_TABLES, OLD_TABLES, Retention, is_choice_of_tables
 from .listeners import Listener
 

@@ -12,10 +12,10 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from ..clock import Clock
 from ..coordination import account
 from ..coordination.account import Passed, Ran
 from ..errors import JobError
-from ..history import beside, capture, ledger
+from ..history import beside, capture, ledger, stretches
 from ..history.events import (
     Alerted,
     Consumer,
@@ -45,8 +45,8 @@ from ..history.events import (
 from ..history.keeping import Retention
 from ..history.late import late_store
 from ..history.ledger import Attempt, Disposition, Entry, Key, Verdict
+from ..history.stretches import Stretch, Told
 from ..registry.url import parse as parse_url
-from ..schedule import parse
 from ..shard import Shard
 from .bodies import Body
 
@@ -59,8 +59,8 @@ log = logging.getLogger("shardwright")
 #: Where the environment says that the history is.
 VARIABLE = "SHARDWRIGHT_HISTORY"
 
-#: Of a stretch of fires that were passed over, how many are listed each by itself.
-MOST_PASSED = 1000
+#: What those who listen are told of accounts. The recorder is given the accounts themselves.
+_OF_ACCOUNTS = (MadeGood, Skipped, Lost, FailedOver)
 
 _KINDS = {
     account.MADE_GOOD: Disposition.MADE_GOOD,
@@ -157,8 +157,10 @@ class Chronicle:
         for consumer in consumers:
             self._events.subscribe(consumer)
         if self._recorder is not None:
-            self._events.subscribe(self._recorder)
-        self.heard = self._recorder is not None or bool(consumers)
+            self._events.subscribe(partial(_record, self._recorder))
+        self._others = bool(consumers)
+        """Whether anybody listens but the recorder."""
+        self.heard = self._recorder is not None or self._others
         """Whether anybody listens."""
 
     @property
@@ -195,12 +197,13 @@ class Chronicle:
         ours: bool,
     ) -> None:
         """Give what a cursor says to the recorder, if there is one; `kept` is called by another thread when
-        it is written. What we have said ourselves is told to those who listen, too."""
+        it is written. What we have said ourselves is told to those who listen, too. The reactor waits for
+        this: fires that were passed over are told apart by the threads of those two."""
         now = self._clock.wall()
-        told = [each for entry in entries for each in _entries(job, made, item, entry, now)]
-        if ours:
-            for event in filter(None, map(_event, told)):
-                self.publish(event)
+        told = [_told(job, made, item, entry, now) for entry in entries]
+        if ours and self._others:
+            apart = chain.from_iterable(map(stretches.apart, told))
+            self._events.publish_all(filter(None, map(_event, apart)))
         if self._recorder is not None:
             self._recorder.keep(told, kept)
 
@@ -273,12 +276,16 @@ def _recorder(
     return Recorder(store, clock=clock, keep=keep, tell=tell)
 
 
-def _entries(job: str, made: int, item: int, entry: account.Entry, now: datetime) -> Iterator[Entry]:
+def _record(recorder: "Recorder", event: Event) -> None:
+    if not isinstance(event, _OF_ACCOUNTS):
+        recorder(event)
+
+
+def _told(job: str, made: int, item: int, entry: account.Entry, now: datetime) -> Told:
     """What a cursor says, in the ledger's words."""
     if isinstance(entry, Ran):
-        yield _run(job, made, item, entry, now)
-    else:
-        yield from _passed(job, made, item, entry, now)
+        return _run(job, made, item, entry, now)
+    return _passed(job, made, item, entry, now)
 
 
 def _event(entry: Entry) -> Event | None:
@@ -315,28 +322,11 @@ def _run(job: str, made: int, item: int, ran: Ran, now: datetime) -> Entry:
     return Entry(key, due, (attempt,), verdict)
 
 
-def _passed(job: str, made: int, item: int, passed: Passed, now: datetime) -> Iterator[Entry]:
-    """An entry for each fire. Of very many the first are listed; the last of those speaks for the others."""
-    fires = _fires(passed)
+def _passed(job: str, made: int, item: int, passed: Passed, now: datetime) -> Stretch:
     kind = _KINDS.get(passed.how, Disposition.UNKNOWN)
     reason, later = ("", ledger.named(passed.why)) if kind is Disposition.MADE_GOOD else (passed.why, "")
-    for number, fire in enumerate(fires[:MOST_PASSED], 1):
-        speaks = number == MOST_PASSED < len(fires)
-        said = ledger.speaking(reason, passed.until) if speaks else reason
-        key = Key(job, made, ledger.named(fire), item)
-        yield Entry(key, fire.astimezone(UTC), (), Verdict(kind, now, said, later))
-
-
-def _fires(passed: Passed) -> list[datetime]:
-    """Up to one more than are listed. Of a schedule that cannot be read here, such as one in a zone that this
-    machine does not know, the last fire stands for all."""
-    try:
-        text, zone, dst = passed.schedule
-        schedule = parse(text, zone or None, dst=dst or None)  # type: ignore[arg-type]
-    except ValueError as error:
-        log.warning("fires up to %s cannot be told apart: %s", passed.until.isoformat(), error)
-        return [passed.until]
-    return list(islice(schedule.between(passed.after, passed.until), MOST_PASSED + 1))
+    span = passed.after, passed.until, passed.schedule
+    return Stretch(job, made, item, *span, kind, reason, later, told=now)
 
 
 def place_of(url: str, asked: str | Path | bool | None) -> str | Path | None:

@@ -10,9 +10,8 @@ import select
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from types import FrameType
 
-Handler = Callable[[int, FrameType | None], None]
+from .. import signals
 
 
 class Ending:
@@ -34,21 +33,18 @@ class Ending:
         self.told = False
 
     @contextlib.contextmanager
-    def hearing(self, handlers: Mapping[signal.Signals, Handler]) -> Iterator[Callable[[], None]]:
+    def hearing(self, handlers: Mapping[signal.Signals, signals.Handler]) -> Iterator[Callable[[], None]]:
         """Have signals handled; what is given is called to wait until it is time to end."""
         rung, bell = socket.socketpair()
         with rung, bell:
             for end in (rung, bell):
                 end.setblocking(False)
             self._bell = bell
-            woken_before = signal.set_wakeup_fd(bell.fileno(), warn_on_full_buffer=False)
-            before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+            have_all_as_before = signals.hear(handlers, bell)
             try:
                 yield lambda: self._wait(rung)
             finally:
-                for number, handler in before.items():
-                    signal.signal(number, handler)
-                signal.set_wakeup_fd(woken_before)
+                have_all_as_before()
                 self._bell = None
 
     def _wait(self, rung: socket.socket) -> None:

@@ -27,6 +27,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 
 from .. import registry as registries
+from .. import signals
 from ..clock import SystemClock
 from ..errors import JobError
 from ..executors.child import ending
@@ -255,14 +256,11 @@ class Fleet:
         for end in (woken, wakes):
             end.setblocking(False)
         self._selector.register(woken, selectors.EVENT_READ, lambda: self._hear_signals(woken))
-        woken_before = signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
-        before = {number: signal.signal(number, _noted) for number in (*_ENDS, signal.SIGHUP)}
+        have_all_as_before = signals.hear(dict.fromkeys((*_ENDS, signal.SIGHUP), _noted), wakes)
         try:
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-            signal.set_wakeup_fd(woken_before)
+            have_all_as_before()
             woken.close()
             wakes.close()
 

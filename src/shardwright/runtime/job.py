@@ -1,10 +1,11 @@
 """A job as it was declared here: its settings, what it does, and who listens."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .. import references
+from .. import references, sentences, trust
+from ..errors import JobError
 from ..jobs import JobConfig
 from ..shard import Shard
 from .bodies import Body
@@ -27,6 +28,8 @@ class Job:
     kind: str = ""
     """What Java members know its code by: a class name, or a type such as SCRIPT."""
     listeners: tuple[Listener, ...] = ()
+    places: tuple[str, ...] = ()
+    """Which of its props say where what it does is sent to; what begins as they do is its own."""
 
     @property
     def name(self) -> str:
@@ -35,23 +38,33 @@ class Job:
     def body(self, config: JobConfig) -> Body:
         """What to run by these settings; where they make no sense, something that fails and says so."""
         try:
+            self._check_trust(config.props)
             return self.make(trusted(config, self.config))
         except RAISED as error:
             return _failing(error)
 
+    def _check_trust(self, props: Mapping[str, str]) -> None:
+        """Refuse to send our secrets where we do not, and others that we do not have."""
+        elsewhere = trust.moved(props, self.config.props, self.places)
+        held = trust.withheld(props, self.config.props, self.places, elsewhere)
+        own = {place.partition(".")[0] for place in self.places}
+        found = [why for key, why in held.items() if key.partition(".")[0] in own]
+        if found:
+            raise JobError(sentences.together(found))
+
 
 def trusted(config: JobConfig, declared: JobConfig | None) -> JobConfig:
-    """Settings from the registry, in which only those secrets are referred to that our own code refers to:
-    else whoever may write them could have any secret of this process sent anywhere."""
-    if not any(references.has_any(value) for value in config.props.values()):
-        return config
-    named = references.all_in(declared.props.values()) if declared is not None else frozenset()
-    props = {key: references.without(value, named) for key, value in config.props.items()}
-    if props == dict(config.props):
+    """Settings from the registry, in which only those secrets are referred to that our own code refers to
+    under the same key: else whoever may write them could have any secret of this process sent anywhere."""
+    strange = trust.strange(config.props, declared.props if declared is not None else None)
+    if not strange:
         return config
     log.warning(
-        "%s: its settings refer to secrets that this program's own do not: not looked up", config.name
+        "%s: its settings refer to secrets where this program's own do not: not looked up", config.name
     )
+    props = {
+        key: references.without(value) if key in strange else value for key, value in config.props.items()
+    }
     return config.replace(props=props)
 
 

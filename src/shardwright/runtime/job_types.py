@@ -10,14 +10,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ..egress import Egress
 from ..errors import JobError
 from ..executors.dataflow import Dataflow
-from ..executors.egress import Egress
 from ..jobs import JobConfig
 from .bodies import Body
 from .job import Make
 
 SCRIPT, HTTP = "SCRIPT", "HTTP"
+#: Where a call goes.
+URI = "http.uri"
 COMMAND_LINE = "script.command.line"
 #: Ours: whether a script is handed ElasticJob's JSON as its last argument; as with ElasticJob if unsaid.
 CONTEXT = "script.sharding.context"
@@ -66,6 +68,10 @@ class JobTypes:
                 f"scheduler.add_type"
             )
         return self._makes[name]
+
+    def places(self, name: str) -> tuple[str, ...]:
+        """Which props say where a type sends what it is given."""
+        return (URI,) if name == HTTP else ()
 
     def _script(self, props: Mapping[str, str], bound: bool) -> Body:
         from ..executors.script import Script

@@ -7,6 +7,8 @@ import logging
 import threading
 from functools import partial
 
+from ..errors import Failed
+from ..outcomes import FAILED
 from ..shard import Shard
 from .bodies import Body
 from .tries import End, Ended, cancel, failure, stopped, try_coroutine
@@ -30,7 +32,12 @@ class Loop:
         return max(0, MANY - len(self._tasks))
 
     def run(self, shard: Shard, body: Body, ended: Ended) -> None:
-        context, loop = contextvars.copy_context(), self._running()
+        context = contextvars.copy_context()
+        try:
+            loop = self._running()
+        except RuntimeError as why:
+            ended(End(FAILED, Failed(f"there is no thread to run it in: {why}")))
+            return
 
         def begin() -> None:
             task = loop.create_task(try_coroutine(shard, body), context=context)
@@ -71,7 +78,11 @@ class Loop:
                 thread = threading.Thread(
                     target=_turn, args=(loop, self._over), name="shardwright-loop", daemon=True
                 )
-                thread.start()
+                try:
+                    thread.start()
+                except RuntimeError:
+                    loop.close()
+                    raise
                 self._loop = loop
             return self._loop
 

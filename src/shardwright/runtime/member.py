@@ -163,6 +163,7 @@ class Member(Turns):
         self._schedule = config.timetable()
         self._cursors: dict[int, Node | None] = {}
         self._learned: dict[int, float] = {}
+        self._given: dict[int, int] = {}
         self._held: dict[int, tuple[Claim, int]] = {}
         self._groups: dict[str, Tree] = {}
         self._be_in_group(config)
@@ -260,6 +261,7 @@ class Member(Turns):
         to go on all the same does, and nobody hears how it ends; an order to stop reaches it, too."""
         self.me = self._identity()
         self._cursors.clear()
+        self._given = {}
         self._give_back()
         goes_on: frozenset[tuple[int, str]] = frozenset()
         if self.settings.lease_lost == "stop":
@@ -273,9 +275,20 @@ class Member(Turns):
 
     def _decide_now(self) -> list[Step | Look]:
         view = self._view()
+        self._forget_cursors_of_what_was_given(sharding.given(view))
         decided = list(self._decide(view))
         self._answer(view)
         return decided
+
+    def _forget_cursors_of_what_was_given(self, given: dict[int, int]) -> None:
+        """A new owner reads the cursor once, also of a shard that was its own before: who had it meanwhile
+        may have died over it, and nobody need have looked meanwhile."""
+        if given == self._given:
+            return
+        for item, number in given.items():
+            if self._given.get(item) != number:
+                self._cursors.pop(item, None)
+        self._given = given
 
     def _view(self) -> View:
         now = self._registry.now()

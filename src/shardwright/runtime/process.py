@@ -10,30 +10,31 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from functools import partial
 
-from ..alerts import Alert, Desk, Kind, Settings
+from ..alerts import Alert, Desk, Kind
 from ..coordination.barrier import DONE, VETOED
 from ..coordination.barrier import FAILED as HOOK_FAILED
 from ..coordination.due import AHEAD
 from ..coordination.milestone import STARTED
 from ..coordination.step import CallHook, Claim
 from ..coordination.view import Source
-from ..errors import Failed, ShardwrightError
+from ..errors import Failed
 from ..executors import guards
 from ..history.events import RegistryBack, RegistryLost
 from ..jobs import JobConfig
 from ..outcomes import FAILED, OK, TIMED_OUT
-from ..registry import Create, Delete, Outcome, Registry, State
+from ..registry import Outcome, Registry, State
 from ..shard import Shard
-from . import aside, identity, listeners
+from . import aside, identity, listeners, tries
+from .asking import Asking
 from .chronicle import About, Chronicle, JobWitness
 from .hub import Hub
-from .job import Job, trusted
+from .job import Job
 from .listeners import Caller, Failing, Fire, Party
 from .member import Member
 from .runs import Running
 from .sentry import NODE as SENTRY
 from .sentry import Sentry
-from .tries import End, told
+from .tries import End, Left
 from .work import Workers
 
 log = logging.getLogger("shardwright")
@@ -131,7 +132,7 @@ class Process(Hub):
 
     def trigger(self, name: str, parameter: str = "") -> "Future[Future[Outcome]]":
         """Ask every member of a job to fire now, with this instead of the job's parameter."""
-        return self.reactor.ask(lambda: self._trigger(name, parameter))
+        return self.reactor.ask(lambda: Asking(self.registry, name, parameter).begin())
 
     def cut_short(self) -> list[str]:
         """Tell all that runs to stop; says what that is."""
@@ -259,14 +260,6 @@ class Process(Hub):
         if (after := self._next.pop(name, None)) is not None:
             self.be_in(after)
 
-    def _trigger(self, name: str, parameter: str) -> "Future[Outcome]":
-        root = f"{self.registry.namespace}/{name}"
-        tree = self.registry.mirror(root)
-        there = tree.children("instances")
-        old = [Delete(f"{root}/trigger/{who}") for who in there if f"trigger/{who}" in tree]
-        new = [Create(f"{root}/trigger/{who}", parameter) for who in there]
-        return self.registry.commit(*old, *new)
-
     def _settings(self, job: Job) -> JobConfig:
         """The settings that hold; those declared while there are no others."""
         member = self._members.get(job.name)
@@ -298,7 +291,8 @@ class Process(Hub):
         # All tries stand on the session of the claim, which goes on while the registry is out of reach.
         session = self.registry.session()
         lease = session.lease_left if session is not None else lambda: 0.0
-        shard = partial(self._shard, member, claim, token, lease)
+        left = Left(claim.checkpoint, partial(self._save, member, claim))
+        shard = partial(self._shard, member, claim, token, lease, left)
         told, retried = partial(self._end, key, member), partial(self._retried, key)
         config = member.settings
         about = self._about[key] = self._facts(job.name, member, claim)
@@ -361,8 +355,11 @@ class Process(Hub):
         error = failing if failing.__cause__ is not None else None
         self._tell(config, Kind.HOOK_FAILED, str(failing), error=error)
 
+    def _save(self, member: Member, claim: Claim, checkpoint: str) -> None:
+        self.reactor.post(lambda: member.save(claim.item, claim.attempt, checkpoint))
+
     def _shard(
-        self, member: Member, claim: Claim, token: int, lease: Callable[[], float], retries: int
+        self, member: Member, claim: Claim, token: int, lease: Callable[[], float], left: Left, retries: int
     ) -> Shard:
         config = member.settings
         return Shard(
@@ -375,12 +372,12 @@ class Process(Hub):
             token=token,
             attempt=claim.tries + retries,
             source=claim.source.value,
-            checkpoint=claim.checkpoint,
+            checkpoint=left.checkpoint,
             task_id=f"{config.name}@-@{claim.item}@-@READY@-@{member.me}",
-            _hide=Settings(trusted(config, self._declared.get(config.name)).props, self.registry.clock).hide,
+            _hide=self._desk.settings(config, self._declared.get(config.name)).hide,
             _to_move=lambda: member.to_move(claim.item),
             _lease=lease,
-            _save=lambda text: self.reactor.post(lambda: member.save(claim.item, claim.attempt, text)),
+            _save=left.save,
         )
 
     def _retried(self, key: Key, end: End, shard: Shard) -> None:
@@ -394,7 +391,8 @@ class Process(Hub):
             del self._parties[place]
         if end.outcome in (FAILED, TIMED_OUT):
             kind = Kind.FAILED if end.outcome == FAILED else Kind.TIMED_OUT
-            self._tell(member.settings, kind, _said_by(end.error), shard, end.error)
+            what = tries.said(end.error) if end.error is not None else ""
+            self._tell(member.settings, kind, what, shard, end.error)
         member.finished(key[1], key[2], end.outcome)
 
     def _tell(
@@ -407,11 +405,11 @@ class Process(Hub):
     ) -> None:
         """Have people hear of it, by the job's error handler."""
         item, fire = (shard.item, shard.fire_time) if shard is not None else (None, None)
-        details = told(error) if error is not None else ""
+        details = tries.told(error) if error is not None else ""
         self._pass_on(config, Alert(kind, config.name, what, item, fire, details))
 
     def _pass_on(self, config: JobConfig, alert: Alert) -> None:
-        self._desk.tell(trusted(config, self._declared.get(config.name)), alert)
+        self._desk.tell(config, alert, self._declared.get(config.name))
 
     def _cancel(self, key: Key) -> None:
         run = self._running.get(key)
@@ -457,13 +455,7 @@ class Process(Hub):
 
 def _failure(end: End, shard: Shard) -> str:
     """Why it failed, as it may be kept; nothing if it did not."""
-    return shard.masked(told(end.error)) if end.error is not None else ""
-
-
-def _said_by(error: BaseException | None) -> str:
-    if error is None:
-        return ""
-    return str(error) if isinstance(error, ShardwrightError) else f"{type(error).__name__}: {error}"
+    return shard.masked(tries.told(end.error)) if end.error is not None else ""
 
 
 def said(config: JobConfig, now: datetime) -> str:

@@ -41,13 +41,14 @@ from ..history.events import Consumer
 from ..jobs import JobConfig
 from ..registry import Landed
 from ..registry.url import found, parse
+from ..signals import Handler
 from . import arguments, aside, bodies, identity, parent
 from .bodies import Body
 from .chronicle import Chronicle, place_of
-from .ending import Ending, Handler
+from .ending import Ending
 from .fleet import Fleet
 from .job import Job, Make
-from .job_types import COMMAND_LINE, CONTEXT, HTTP, SCRIPT, JobTypes
+from .job_types import COMMAND_LINE, CONTEXT, HTTP, SCRIPT, URI, JobTypes
 from .listeners import Listener, check
 from .process import MISSED_AFTER, Process
 from .supervisor import Supervisor
@@ -78,8 +79,9 @@ class Scheduler:
     is what others know this machine by, if not by its own IPv4 address.
 
     `script_folders` is where scripts may come from: without any, none is run. `http_allowed` is what calls
-    may reach besides public addresses: names, networks, or `host:port`. `missed_after` is for how many
-    seconds a fire may be late, of any job of the namespace, before somebody alive says that it was missed.
+    may reach besides public addresses, and alerts where only the registry says where they go: names,
+    networks, or `host:port`. `missed_after` is for how many seconds a fire may be late, of any job of the
+    namespace, before somebody alive says that it was missed.
 
     `history` is where what becomes of fires is kept: a database's address, or a file. Without one the
     environment's `SHARDWRIGHT_HISTORY` is asked, and then it is a file beside a registry that is one, and
@@ -118,9 +120,8 @@ class Scheduler:
         self._jobs: dict[str, Job] = {}
         self._missed_after = arguments.seconds("missed_after", missed_after)
         self._types = JobTypes(script_folders, arguments.egress(http_allowed))
-        self._desk = Desk()
+        self._desk = Desk(egress=self._types.egress)
         self._line: parent.Line | None = None
-        self._over = Ending()
         self.failure: Exception | None = None
         """Why the scheduler ended by itself, if it did."""
         self._be_idle()
@@ -201,7 +202,7 @@ class Scheduler:
     ) -> None:
         """Declare a call over HTTP as a job, with the shard in ElasticJob's header. What answers 400 or above
         has failed."""
-        told = {"http.uri": uri, "http.method": method, "http.data": data, "http.content.type": content_type}
+        told = {URI: uri, "http.method": method, "http.data": data, "http.content.type": content_type}
         props = {key: value for key, value in told.items() if value is not None}
         self.typed(HTTP, name, listeners=listeners, **arguments.with_props(settings, props))
 
@@ -212,7 +213,7 @@ class Scheduler:
         make = self._types.make(kind)
         config, heard = self._config(name, settings, listeners)
         make(config)  # what is wrong with it is said now
-        self._declare(Job(config, make, kind, heard))
+        self._declare(Job(config, make, kind, heard, self._types.places(kind)))
 
     def add_type(self, kind: str, make: Make) -> None:
         """Add a job type: `make` makes what is run for a shard out of the settings that hold."""
@@ -286,15 +287,20 @@ class Scheduler:
                 raise JobError("this scheduler runs already")
             self._over.clear()
             self.failure = None
-            self._desk = Desk()
+            self._desk = Desk(egress=self._types.egress)
             self._supervisor.start()
             atexit.register(self.stop)
 
     def stop(self, grace: float | None = None) -> None:
         """Leave in order: start nothing more, let what runs end within the grace time, hand everything
-        over."""
+        over. A run, for whose own end that would wait, is refused it: have another thread do it."""
         seconds = self._grace if grace is None else arguments.seconds("grace", grace)
         with self._supervisor.changing:
+            if self._supervisor.inside is not None and self._workshop.runs_here():
+                raise JobError(
+                    "stop() waits for what runs, and was called by a run: call it in another thread that the "
+                    "run does not wait for, or send the process SIGTERM"
+                )
             process = self._supervisor.let_go()
             atexit.unregister(self.stop)
         if process is not None:
@@ -422,7 +428,9 @@ class Scheduler:
     def _be_idle(self) -> None:
         """Nothing runs: as it was made, and in a fork, where what our parent runs is not ours."""
         self._supervisor = Supervisor(self._begin, self._give_up)
+        self._workshop = self._new_workshop()
         self._line = None
+        self._over = Ending()
 
     def _known(self, name: str) -> Job:
         if name not in self._jobs:
@@ -446,6 +454,7 @@ class Scheduler:
             check_place(self._history)
         where = self._address or identity.address()
         registry = registries.connect(self._url)
+        self._workshop = self._new_workshop()
         with contextlib.ExitStack() as undoing:  # whoever tries again must not find us still there
             undoing.callback(registry.close)
             if self._line is not None:
@@ -454,7 +463,7 @@ class Scheduler:
             process = Process(
                 registry,
                 address=where,
-                workers=Workshop(self._threads, in_loop=self._is_coroutine),
+                workers=self._workshop,
                 desk=self._desk,
                 chronicle=Chronicle(
                     registry.clock, self._history, self._consumers, keep=self._keep, tables=self._tables
@@ -469,6 +478,9 @@ class Scheduler:
             process.reactor.post(process.stand_sentry)
             undoing.pop_all()
         return process
+
+    def _new_workshop(self) -> Workshop:
+        return Workshop(self._threads, in_loop=self._is_coroutine)
 
     def _give_up(self, error: Exception) -> None:
         self.failure = error

@@ -243,22 +243,24 @@ class Sentry(Turns):
         config, own = known.config, f"{self._registry.namespace}~shardwright/{name}"
         cursors = {f"{own}/cursor/{item}": item for item in range(config.shards)}
         off = {self._path(name, f"sharding/{item}/disabled"): item for item in range(config.shards)}
-        noted = f"{own}/watched/gap"
+        noted, root = f"{own}/watched/gap", self._path(name)
 
         def found(nodes: Mapping[str, Node | None]) -> None:
-            stood = nodes[noted]
+            job = nodes[root]
+            made = job.made if job is not None else 0
+            told = {item: claim.read(node.data) for path, item in cursors.items() if (node := nodes[path])}
             facts = Facts(
                 config,
                 alive,
-                gap.read(stood.data) if stood is not None else None,
-                {item: claim.read(node.data) for path, item in cursors.items() if (node := nodes[path])},
+                gap.of(nodes[noted], made),
+                {item: cursor for item, cursor in told.items() if cursor.made == made},
                 frozenset(item for path, item in off.items() if nodes[path] is not None),
             )
             known.inspected = self._registry.clock.boot()
             known.is_seen(fire)
             self._judge(facts, fire)
 
-        self._then(self._registry.read([*cursors, *off, noted], fresh=True), found)
+        self._then(self._registry.read([*cursors, *off, noted, root], fresh=True), found)
 
     def _judge(self, facts: Facts, fire: datetime) -> None:
         missed = overdue(facts, fire)
@@ -271,8 +273,8 @@ class Sentry(Turns):
         what = f"{shards}: due {fire:%Y-%m-%d %H:%M:%S}, not started by {now:%H:%M:%S}{why}"
         self._tell(facts.config, Alert(kind, facts.config.name, what, fire=fire))
 
-    def _path(self, name: str, path: str) -> str:
-        return f"{self._registry.namespace}/{name}/{path}"
+    def _path(self, name: str, *path: str) -> str:
+        return "/".join((self._registry.namespace, name, *path))
 
 
 def _settings(node: Node | None, name: str) -> JobConfig | None:

@@ -1,7 +1,6 @@
 """The supervisor: keeps going what may fail inside. It never lives on silently dead: it is made anew a few
 times, and then the process ends."""
 
-import logging
 import os
 import signal
 import threading
@@ -11,10 +10,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-log = logging.getLogger("shardwright")
+from ..logs import Log
+
+log = Log("shardwright")
 
 #: How often the inside may fail and be made anew, and within how many seconds, before we give up.
 RESTARTS, WITHIN = 3, 600.0
+
+
+#: How often a thread is asked for that mends it, and the seconds between, before we give up.
+ASKED, PAUSE = 30, 1.0
 
 
 class Inside(Protocol):
@@ -54,10 +59,19 @@ class Supervisor(Generic[S]):
             return inside
 
     def _failed(self, generation: int, error: Exception) -> None:
-        """The inside has failed; told by a thread that is part of it, so that another must mend it."""
-        threading.Thread(
-            target=self.mend, args=(generation, error), name="shardwright-supervisor", daemon=True
-        ).start()
+        """The inside has failed; told by a thread that is part of it, so that another must mend it, when
+        there is one to be had."""
+        for _ in range(ASKED):
+            mender = threading.Thread(
+                target=self.mend, args=(generation, error), name="shardwright-supervisor", daemon=True
+            )
+            try:
+                mender.start()
+                return
+            except RuntimeError as none:
+                log.critical("failed inside, and there is no thread to mend it in: %s", none)
+                time.sleep(PAUSE)
+        self._give_up(generation, error)
 
     def mend(self, generation: int, error: Exception) -> None:
         """Have done with what has failed, and make it anew.
@@ -70,7 +84,10 @@ class Supervisor(Generic[S]):
             if self.inside is None or generation != self._generation:
                 return  # what has failed was given up already
             failed, self.inside = self.inside, None
-        failed.abandon()
+        try:
+            failed.abandon()
+        except Exception as worse:
+            log.critical("what has failed inside could not be given up in order", exc_info=worse)
         log.critical("failed inside", exc_info=error)
         while not self._too_often():
             log.warning("it is made anew")
@@ -86,11 +103,17 @@ class Supervisor(Generic[S]):
         log.critical(
             "it has failed %d times within %g s: it ends, and with it this process", RESTARTS + 1, WITHIN
         )
+        self._give_up(generation, error)
+
+    def _give_up(self, generation: int, error: Exception) -> None:
         with self.changing:
             if generation != self._generation:
                 return
             self._given_up(error)
         os.kill(os.getpid(), signal.SIGTERM)
+        if os.getpid() == 1 and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            # The first process of a container does not end by a signal that it does not heed.
+            os._exit(128 + signal.SIGTERM)
 
     def _too_often(self) -> bool:
         now = time.monotonic()

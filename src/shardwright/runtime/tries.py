@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import secrets
 from ..alerts.alert import beginning
-from ..errors import Cancelled, Failed
+from ..errors import Cancelled, Failed, ShardwrightError
 from ..outcomes import CUT_SHORT, FAILED, OK
 from ..shard import Shard
 from .bodies import Body
@@ -36,15 +36,48 @@ class End:
 Ended = Callable[[End], None]
 
 
+class Left:
+    """What a try leaves to the next one of its run, by `save`. It is also written, for whoever runs the shard
+    after that; a try need not wait for it."""
+
+    def __init__(self, checkpoint: str | None, write: Callable[[str], None]) -> None:
+        self.checkpoint = checkpoint
+        self._write = write
+
+    def save(self, checkpoint: str) -> None:
+        """Keep it, in the thread of the try; an empty one is none."""
+        self.checkpoint = checkpoint or None
+        self._write(checkpoint)
+
+
 def cancel(loop: asyncio.AbstractEventLoop, task: "asyncio.Task[Any]") -> None:
     """Cancel a task, from another thread; one that has ended, with its loop, needs it no more."""
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(task.cancel)
 
 
+def said(error: BaseException) -> str:
+    """What an error says of itself, in a sentence."""
+    try:
+        return str(error) if isinstance(error, ShardwrightError) else f"{type(error).__name__}: {error}"
+    except BaseException:  # its own code runs here, and we must go on
+        return _unsaid(error)
+
+
 def told(error: BaseException) -> str:
     """An error with its traceback, as people may see it: from where their own code begins. What we raise
     ourselves is a sentence, and where we did is nobody's concern."""
+    try:
+        return _story(error)
+    except BaseException:  # as above: what tells of an error asks for its attributes, too
+        return _unsaid(error)
+
+
+def _unsaid(error: BaseException) -> str:
+    return f"{type(error).__name__}, which cannot say what it is: see to that first"
+
+
+def _story(error: BaseException) -> str:
     if isinstance(error, Failed):
         return secrets.masked("\n".join(getattr(error, "__notes__", ())))
     story = traceback.TracebackException.from_exception(error)
@@ -54,11 +87,11 @@ def told(error: BaseException) -> str:
 
 
 def failure(error: BaseException) -> End:
-    """The end of what failed, by an error that can be told: one may be unable to say what it is."""
+    """The end of what failed. Whoever cannot say what it is, is told of in our words."""
     try:
         str(error)
-    except Exception:
-        unsaid = Failed(f"{type(error).__name__}, whose __str__ fails: see to that first")
+    except BaseException:
+        unsaid = Failed(_unsaid(error))
         unsaid.add_note(told(error))
         return End(FAILED, unsaid)
     return End(FAILED, error)
@@ -117,7 +150,9 @@ async def try_coroutine(shard: Shard, body: Callable[[Shard], Coroutine[Any, Any
     try:
         shard.raise_if_cancelled()
         await body(shard)  # type: ignore[misc]
-    except (Cancelled, asyncio.CancelledError) as error:
+    except Cancelled:
+        return End(CUT_SHORT)
+    except asyncio.CancelledError as error:
         return stopped(shard, error)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         return failure(error)

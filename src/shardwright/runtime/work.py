@@ -13,6 +13,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable
+from types import TracebackType
 from typing import Protocol
 
 from ..errors import Failed, JobError
@@ -57,6 +58,20 @@ class Place(Protocol):
     def close(self) -> None: ...
 
 
+class Here(threading.local):
+    """What is under way in the thread that asks."""
+
+    runs = 0
+
+    def __enter__(self) -> None:
+        self.runs += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.runs -= 1
+
+
 def checked(threads: int) -> int:
     """A number of threads; refused where it cannot be."""
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
@@ -69,7 +84,8 @@ class Workshop:
     by its name: its room is in the loop before anything of it has run."""
 
     def __init__(self, threads: int, *, in_loop: Callable[[str], bool] = lambda job: False) -> None:
-        self._shared = Pool(checked(threads))
+        self._here = Here()
+        self._shared = Pool(checked(threads), self._here)
         self._in_loop = in_loop
         self._loop = Loop()
         self._own: dict[str, Pool] = {}
@@ -82,8 +98,14 @@ class Workshop:
         place: Place = self._loop if self._in_loop(config.name) else self._pool(config)
         return min(allowed, place.free())
 
+    def runs_here(self) -> bool:
+        """Whether it is in a run, or in the thread of one, that this is asked."""
+        return self._here.runs > 0
+
     def run(self, config: JobConfig, shard: Shard, body: Body, ended: Ended) -> None:
-        place: Place = self._loop if inspect.iscoroutinefunction(body) else self._pool(config)
+        is_coroutine = inspect.iscoroutinefunction(body)
+        place: Place = self._loop if is_coroutine else self._pool(config)
+        body = self._noted(body) if is_coroutine else body
         if config.concurrency is None or config.group is not None:  # a group is limited in the registry
             self._limits.pop(config.name, None)
             place.run(shard, body, ended)
@@ -91,6 +113,13 @@ class Workshop:
         limit = self._limits.setdefault(config.name, Limit(config.concurrency, place))
         limit.most, limit.place = config.concurrency, place
         limit.run(shard, body, ended)
+
+    def _noted(self, coroutine: Body) -> Body:
+        async def run(shard: Shard) -> object:
+            with self._here:
+                return await coroutine(shard)  # type: ignore[misc]
+
+        return run
 
     def call(self, config: JobConfig, act: Callable[[], object], ended: Ended) -> Callable[[], bool]:
         return self._pool(config).call(act, ended)
@@ -113,7 +142,7 @@ class Workshop:
         own = self._own.get(config.name)
         if own is not None and own.threads == threads:
             return own
-        pool = Pool(threads, config.name) if threads is not None else self._shared
+        pool = Pool(threads, self._here, config.name) if threads is not None else self._shared
         if own is not None:
             self._replace(config.name, own, pool)
         if threads is not None:
@@ -159,8 +188,9 @@ class Pool:
     thread that lost the interpreter over a lock would hold up all of them.
     """
 
-    def __init__(self, threads: int, of: str = "work") -> None:
+    def __init__(self, threads: int, here: Here, of: str = "work") -> None:
         self.threads = threads
+        self._here = here
         self._name = f"shardwright-{of}"
         self._begun = 0
         self._beginning = threading.Lock()
@@ -174,7 +204,11 @@ class Pool:
         return max(0, self.threads - len(self._busy))
 
     def run(self, shard: Shard, body: Body, ended: Ended) -> None:
-        self._submit(lambda: whatever_comes(lambda: try_it(shard, body)), ended)
+        def act() -> End:
+            with self._here:
+                return try_it(shard, body)
+
+        self._submit(lambda: whatever_comes(act), ended)
 
     def call(self, act: Callable[[], object], ended: Ended) -> Callable[[], bool]:
         return self._submit(lambda: whatever_comes(lambda: do_it(act)), ended)

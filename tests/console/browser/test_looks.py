@@ -91,13 +91,16 @@ def test_the_way_in_keeps_nobody_out(admin: Desk, browser: Browser, theme: str) 
         desk.check()
 
 
-@pytest.mark.parametrize("width", [390, 768, 1920])
 @pytest.mark.parametrize("place", PAGES, ids=lambda place: place.name)
-def test_no_page_is_wider_than_the_window(lively: Desk, place: Place, width: int) -> None:
-    lively.page.set_viewport_size({"width": width, "height": 800})
+def test_no_page_is_wider_than_the_window(lively: Desk, place: Place) -> None:
     try:
-        place.open(lively)
-        assert lively.page.evaluate("document.documentElement.scrollWidth") <= width
+        for width in (1920, 768, 390):
+            lively.page.set_viewport_size({"width": width, "height": 800})
+            if width == 1920:
+                place.open(lively)
+            # The page has heard of its new size when it has drawn itself once more.
+            lively.page.evaluate("new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))")
+            assert lively.page.evaluate("document.documentElement.scrollWidth") <= width
     finally:
         lively.page.set_viewport_size({"width": 1280, "height": 800})
 

@@ -7,6 +7,7 @@ import type { Note } from "../../api/types";
 import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";
 import { Field } from "../../components/Field";
+import { PageHead } from "../../components/PageHead";
 import { EmptyState, Loading, TroubleNote } from "../../components/States";
 import { Time } from "../../components/Time";
 import { audit as words } from "../../i18n/audit";
@@ -29,12 +30,7 @@ export default function Audit() {
   const h = useWords(historyWords);
   return (
     <div className="page">
-      <header>
-        <div>
-          <h1>{t.title}</h1>
-          <p>{t.about}</p>
-        </div>
-      </header>
+      <PageHead title={t.title} about={t.about} />
       {history ? (
         <Changes />
       ) : (

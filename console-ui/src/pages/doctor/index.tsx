@@ -7,6 +7,7 @@ import type { Cost, Finding } from "../../api/types";
 import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";
 import { useConfirm } from "../../components/Confirm";
+import { PageHead } from "../../components/PageHead";
 import { Loading, TroubleNote } from "../../components/States";
 import { doctor as words } from "../../i18n/doctor";
 import { useWords } from "../../i18n/language";
@@ -29,15 +30,11 @@ export default function Doctor() {
   const shown = asked.only === "trouble" ? troubles : findings;
   return (
     <div className="page">
-      <header>
-        <div>
-          <h1>{t.title}</h1>
-          <p>{t.about}</p>
-        </div>
+      <PageHead title={t.title} about={t.about}>
         <Button icon="refresh" disabled={found.isFetching} onClick={() => found.refetch()}>
           {found.isFetching ? t.examining : t.again}
         </Button>
-      </header>
+      </PageHead>
       {found.isPending && <Loading />}
       {found.error && <TroubleNote error={found.error} again={() => found.refetch()} />}
       {found.data && (

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useSession } from "../../api/session";
 import { StateBadge, StatusBadge } from "../../components/Badge";
+import { PageHead } from "../../components/PageHead";
 import { common } from "../../i18n/common";
 import { help as words } from "../../i18n/help";
 import { useWords } from "../../i18n/language";
@@ -37,12 +38,7 @@ export default function Help() {
   const { admin } = useSession();
   return (
     <div className="page">
-      <header>
-        <div>
-          <h1>{t.title}</h1>
-          <p>{t.about}</p>
-        </div>
-      </header>
+      <PageHead title={t.title} about={t.about} />
       <Terms title={t.where}>
         {PAGES.map(([page, path]) => (
           <Term key={page} name={<Link href={to(path)}>{pages[page]}</Link>}>

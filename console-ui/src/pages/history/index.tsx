@@ -2,6 +2,7 @@
 // it, what stands in ElasticJob's own tables.
 
 import { Button } from "../../components/Button";
+import { PageHead } from "../../components/PageHead";
 import { EmptyState } from "../../components/States";
 import { history as words } from "../../i18n/history";
 import { useWords } from "../../i18n/language";
@@ -22,13 +23,9 @@ export default function History() {
   const run = askedRun(asked);
   return (
     <div className="page fill">
-      <header>
-        <div>
-          <h1>{t.title}</h1>
-          <p>{asked.view ? t.aboutTraces : t.about}</p>
-        </div>
+      <PageHead title={t.title} about={asked.view ? t.aboutTraces : t.about}>
         {history && <Views />}
-      </header>
+      </PageHead>
       {!history ? (
         <EmptyState title={t.noHistory}>
           <p>{t.noHistoryHelp}</p>

@@ -3,6 +3,7 @@
 import { type FormEvent, useEffect, useState } from "react";
 import { Button } from "../../components/Button";
 import { Field } from "../../components/Field";
+import { PageHead } from "../../components/PageHead";
 import { EmptyState, Loading } from "../../components/States";
 import { useWords } from "../../i18n/language";
 import { registry as words } from "../../i18n/registry";
@@ -41,11 +42,7 @@ function Browser() {
   };
   return (
     <div className="page fill registry">
-      <header>
-        <div>
-          <h1>{t.title}</h1>
-          <p>{t.about}</p>
-        </div>
+      <PageHead title={t.title} about={t.about}>
         <form className="row path-form" onSubmit={go}>
           <Field label={t.go}>
             {(props) => (
@@ -60,7 +57,7 @@ function Browser() {
           </Field>
           <Button type="submit">{t.open}</Button>
         </form>
-      </header>
+      </PageHead>
       <div className="panes">
         <section className="card flat pane" aria-label={t.tree}>
           {namespace || asked.path ? (

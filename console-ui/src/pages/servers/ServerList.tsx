@@ -5,6 +5,7 @@ import { answer, api } from "../../api/client";
 import type { Server, Servers } from "../../api/types";
 import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";
+import { PageHead } from "../../components/PageHead";
 import { Search } from "../../components/Search";
 import { EmptyState, Loading, TroubleNote } from "../../components/States";
 import { useWords } from "../../i18n/language";
@@ -35,12 +36,7 @@ export function ServerList() {
   const left = found.total - shown.length;
   return (
     <div className="page">
-      <header>
-        <div>
-          <h1>{t.title}</h1>
-          <p>{t.about}</p>
-        </div>
-      </header>
+      <PageHead title={t.title} about={t.about} />
       <div className="filters">
         <div className="search">
           <Search label={t.search} value={search} onChange={(text) => ask({ search: text })} />

@@ -68,7 +68,8 @@ def resign(context: click.Context, service: str, root: str) -> None:
     """Have the master step down for another candidate."""
     with call(context).registry() as registry:
         found = masters.show(registry, service, root=root)
-        call(context).ask(f"Have {found.master or 'nobody'} be the master of {service} no longer?")
+        whom = "nobody" if found.master is None else repr(found.master)
+        call(context).ask(f"Have {whom} be the master of {service} no longer?")
         done = operator(call(context), registry).resign(service, root=root)
     show_done(context, done)
 

@@ -29,7 +29,7 @@ class Run(Command):
         "shardwright run jobs/nightly.py:night_shift --dump-port 9888",
     ),
 )
-@click.argument("program", metavar="MODULE:NAME | FILE[:NAME]")
+@click.argument("program", metavar="MODULE[:NAME] | FILE[:NAME]")
 @click.option(
     "--processes", default=1, show_default=True, type=click.IntRange(min=1), help="How many replicas."
 )

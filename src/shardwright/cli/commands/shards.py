@@ -6,7 +6,7 @@ import click
 
 from ...ops import shards
 from ...ops.shards import Item
-from ..blocks import Table, said
+from ..blocks import NONE, Table, said
 from ..call import About, call, examples
 from ..completion import job_names
 
@@ -32,7 +32,7 @@ def shard_table(found: Iterable[Item]) -> Table:
                 _owner(each),
                 _run(each),
                 said(each.last_fire),
-                said(each.last_outcome),
+                _outcome(each),
                 each.parameter,
             )
             for each in found
@@ -43,6 +43,11 @@ def shard_table(found: Iterable[Item]) -> Table:
 
 def _owner(item: Item) -> str:
     return f"{said(item.owner)} → {item.next_owner}" if item.next_owner else said(item.owner)
+
+
+def _outcome(item: Item) -> str:
+    """How the last fire came out; the one that runs has not yet."""
+    return NONE if item.running_fire and not item.last_fire else said(item.last_outcome)
 
 
 def _run(item: Item) -> str:

@@ -44,7 +44,7 @@ def why_command(context: click.Context, job: str, time: str, shard: int | None) 
     for it; otherwise it is the last one. Where nothing is known of it the exit code is 1, and what its
     schedule says is told.
     """
-    at = time if time == LAST or ledger.is_asked(time) else moment(time, "TIME")
+    at = time if time == LAST or ledger.is_asked(time) else moment(time, "TIME", also=", #3 or last")
     asked = call(context)
     with histories.opened(asked) as store:
         fire = _last(store, job) if at == LAST else ledger.named(at)

@@ -4,10 +4,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
+from ... import egress as ways
+from ...egress import Egress
 from ...errors import Failed, JobError
 from ...shard import Shard
-from .. import egress as ways
-from ..egress import Egress
 from . import redirect, settings
 from .connection import Line, alarm, connected, told
 from .exchange import Reply, exchange

@@ -6,8 +6,8 @@ import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
+from ...egress import Place
 from ...errors import Failed
-from ..egress import Place
 
 
 class Line:

@@ -5,8 +5,8 @@ import http.client
 import socket
 from dataclasses import dataclass
 
+from ...egress import Place
 from ...errors import Failed
-from ..egress import Place
 from .request import Request
 
 _BLOCK = 64 * 1024

@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 from urllib.parse import urljoin
 
+from ... import egress
 from ...errors import Failed
-from .. import egress
 from . import hidden
 from .exchange import Reply
 from .request import Request

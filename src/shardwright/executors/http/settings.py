@@ -7,9 +7,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from ... import references, secrets
+from ... import egress, references, secrets
 from ...errors import ConfigError
-from .. import egress
 
 WITH_DATA = ("POST", "PUT", "DELETE", "PATCH")
 METHODS = ("GET", "HEAD", "OPTIONS", *WITH_DATA)

@@ -5,7 +5,6 @@ read the log from where it was read last; then leave all of that for the owner, 
 happened. Between turns it waits for work, and looks by `data_version` whether others have changed the file.
 """
 
-import logging
 import os
 import queue
 import secrets
@@ -18,6 +17,7 @@ from typing import TypeVar
 
 from ...clock import Clock
 from ...errors import RegistryError
+from ...logs import Log
 from ..tree import Node
 from ..writes import Outcome
 from . import liveness, place, schema
@@ -28,7 +28,7 @@ from .line import Line
 from .liveness import Tenure
 from .requests import Anew, Broke, Commit, Died, Follow, Mail, Note, Question, Read, Request, Stop
 
-log = logging.getLogger("shardwright.registry.sqlite")
+log = Log("shardwright.registry.sqlite")
 
 T = TypeVar("T")
 
@@ -53,6 +53,10 @@ _LEAVE_WITHIN = 2.0
 
 class _Moved(Exception):
     """The file is not where it was."""
+
+
+#: What files do to those who use them; anything else is a fault of ours, or of the machine.
+_EXPECTED = sqlite3.Error, OSError, RegistryError, _Moved
 
 
 class Clerk:
@@ -132,14 +136,21 @@ class Clerk:
                 self._take(self._pause())
             self._leave()
         except BaseException as error:
-            log.critical("%s: the registry gives up over a fault of its own", self._path, exc_info=error)
-            self._trouble = f"a thread of the registry ended: {error!r}"
-            self._give_up_all(self._trouble)
-            self._mail.tell([self._mail.lost()])
+            self._end(error)
         finally:
             self._keeper.stop()
             if self._file is not None:
                 self._file.close()
+
+    def _end(self, error: BaseException) -> None:
+        """There is no going on. Whatever else fails, the owner is told, so that all is made anew."""
+        try:
+            self._trouble = f"a thread of the registry has ended: {error!r}"
+            self._give_up_all(self._trouble)
+            self._mail.tell([self._mail.lost()])
+        finally:
+            self._mail.broke(error)
+        log.critical("%s: the registry gives up over a fault of its own", self._path, exc_info=error)
 
     def _pause(self) -> float:
         if self._blockade.trouble:
@@ -187,25 +198,28 @@ class Clerk:
                 self._stopping = True
 
     def _turn(self) -> None:
-        """One round. What goes wrong with the file is told, and tried again later."""
+        """One round. What goes wrong is told, and tried again later, whatever it is: nobody else would."""
         try:
-            file = self._file or self._reopen()
-            self._end_the_dead(file)
-            if not self._entered:
-                self._enter(file)
-            if self._entered:
-                self._land(file)
-                self._tell(file)
-            self._check_place(file)
-            if self._entered and not self._line and not self._dead:
-                self._blockade.lift()  # nobody waits for the lock any more
-        except sqlite3.OperationalError as error:
-            if schema.is_busy(error):
+            try:
+                self._go_round()
+            except sqlite3.OperationalError as error:
+                if not schema.is_busy(error):
+                    raise
                 self._blockade.meet(self._clock.boot())
-            else:
-                self._fall(error)
-        except (sqlite3.Error, OSError, RegistryError, _Moved) as error:
+        except Exception as error:
             self._fall(error)
+
+    def _go_round(self) -> None:
+        file = self._file or self._reopen()
+        self._end_the_dead(file)
+        if not self._entered:
+            self._enter(file)
+        if self._entered:
+            self._land(file)
+            self._tell(file)
+        self._check_place(file)
+        if self._entered and not self._line and not self._dead:
+            self._blockade.lift()  # nobody waits for the lock any more
 
     # -- our session --------------------------------------------------------------------------------
 
@@ -355,9 +369,9 @@ class Clerk:
     def _settle(self, commit: Commit, outcome: Outcome) -> None:
         self._mail.tell([self._mail.settled(commit.future, outcome)])
 
-    def _say(self, trouble: str) -> None:
+    def _say(self, trouble: str, unexpected: Exception | None = None) -> None:
         if trouble != self._trouble:
-            log.error("%s", trouble)
+            log.error("%s", trouble, exc_info=unexpected)
         self._trouble = trouble
 
     # -- when the file fails us ---------------------------------------------------------------------
@@ -367,11 +381,14 @@ class Clerk:
         if now >= self._looked_for_file_at + _LOOK_FOR_FILE_EVERY:
             self._looked_for_file_at = now
             if file.is_moved():
-                raise _Moved("the file was taken away or replaced")
+                raise _Moved("the file, or its log (-wal), was taken away or replaced")
 
     def _fall(self, error: Exception) -> None:
         """The file cannot be used: what was sent may have landed. Start over when it can be used again."""
-        self._say(f"{self._path}: {error}")
+        if isinstance(error, _EXPECTED):
+            self._say(f"{self._path}: {error}")
+        else:
+            self._say(f"{self._path}: something unexpected happened: {error!r}", error)
         self._blockade.lift()
         self._give_up_all(self._trouble)
         self._mail.tell([self._mail.suspended()])

@@ -52,6 +52,9 @@ class _Mail:
     def lost(self) -> Note:
         return self._registry._lost
 
+    def broke(self, error: BaseException) -> None:
+        self._registry._break(error)
+
     def news(self, news: News) -> Note:
         return partial(self._registry._told, news)
 

@@ -99,48 +99,50 @@ class File:
     def __init__(self, path: Path, *, patience: float, plant: str | None = None) -> None:
         self.path = path
         self._connection = schema.open_file(path, patience=patience, plant=plant)
-        self._inode = path.stat().st_ino
+        self._log = Path(f"{path}-wal")
+        self._inodes = self._look()
 
     def close(self) -> None:
         self._connection.close()
 
     def is_moved(self) -> bool:
-        """Whether somebody took the file away, or put another in its place."""
-        try:
-            return self.path.stat().st_ino != self._inode
-        except FileNotFoundError:
-            return True
+        """Whether somebody took the file or its log away, or put another in its place. Others delete the log
+        only when nobody has the file open."""
+        return None in self._inodes or self._look() != self._inodes
+
+    def _look(self) -> tuple[int | None, int | None]:
+        return _inode(self.path), _inode(self._log)
 
     # -- changes ------------------------------------------------------------------------------------
 
     def land(self, requests: Sequence[list[object]]) -> None:
         """Have commits land, each or not by itself and in this order. Which did is in the log."""
-        self._connection.execute(_LAND, (plan.as_text(requests),))
+        self._connection.row(_LAND, (plan.as_text(requests),))
 
     def begin(self, session: str, pid: int, timeout: float) -> None:
-        self._connection.execute(
+        self._connection.row(
             "insert into session (id, pid, timeout) values (?, ?, ?)", (session, pid, timeout)
         )
 
     def end(self, sessions: Sequence[str]) -> None:
         """End sessions with all that goes with them; those that have ended already are passed over."""
-        self._connection.execute(
+        self._connection.row(
             "delete from session where id in (select value from json_each(?))", (json.dumps(sessions),)
         )
 
     def prune(self, up_to: int) -> None:
-        self._connection.execute("delete from log where number <= ?", (up_to,))
+        self._connection.row("delete from log where number <= ?", (up_to,))
 
     # -- questions ----------------------------------------------------------------------------------
 
     def data_version(self) -> int:
         """A number that changes when another connection has changed the file."""
-        version: int = self._connection.execute("pragma data_version").fetchone()[0]
+        version: int = self._connection.row("pragma data_version")[0]
         return version
 
     def head(self) -> int:
         """The number of the last commit."""
-        head: int = self._connection.execute(_HEAD).fetchone()[0]
+        head: int = self._connection.row(_HEAD)[0]
         return head
 
     def news(self, since: int) -> News:
@@ -177,9 +179,16 @@ class File:
 
     def _ask(self, sql: str, *parameters: object) -> list[Any]:
         """The one row, which is JSON."""
-        text: str = self._connection.execute(sql, parameters).fetchone()[0]
+        text: str = self._connection.row(sql, parameters)[0]
         found: list[Any] = json.loads(text)
         return found
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
 
 
 def _nodes(rows: list[Any]) -> dict[str, Node]:

@@ -1,14 +1,15 @@
 """Who holds the file's write lock, and whether they are stopped: then nobody else can write."""
 
 import contextlib
-import logging
 import os
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-log = logging.getLogger("shardwright.registry.sqlite")
+from ...logs import Log
+
+log = Log("shardwright.registry.sqlite")
 
 #: Seconds for which the file may be locked before we ask by whom.
 ASK_AFTER = 1.0
@@ -74,7 +75,7 @@ def find(path: Path) -> Holder | None:
         # Another file system may have a file of the same number.
         if pid != os.getpid() and _has_open(pid, shared):
             with contextlib.suppress(OSError):
-                status = (_PROC / str(pid) / "stat").read_text()
+                status = (_PROC / str(pid) / "stat").read_text(errors="replace")
                 name, _, rest = status.partition("(")[2].rpartition(")")
                 return Holder(pid, name, rest.split()[0] == "T")
     return None

@@ -1,15 +1,15 @@
 """The keeper: a thread that beats our heart and watches everybody else's, and never touches the database."""
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...clock import Clock
+from ...logs import Log
 from .liveness import Others, Tenure
 
-log = logging.getLogger("shardwright.registry.sqlite")
+log = Log("shardwright.registry.sqlite")
 
 #: Seconds between two looks at the others' locks.
 LOOK_EVERY = 0.05
@@ -69,9 +69,9 @@ class Keeper:
                 try:
                     self._look()
                     self._complaint = ""
-                except OSError as error:
+                except Exception as error:
                     # Such as too many open files. Our lease runs out by itself if it lasts.
-                    self._complain(f"the sessions cannot be looked after: {error}")
+                    self._complain(f"the sessions cannot be looked after: {error!r}")
         except BaseException as error:
             self._broke(error)
         finally:

@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ...errors import Unreachable, Unsuitable
+from .forks import Connection
 
 #: The oldest SQLite that knows all that is used here; 3.40 is what it is tested with.
 OLDEST = (3, 38, 0)
@@ -134,7 +135,7 @@ end;
 """
 
 
-def open_file(path: Path, *, patience: float, plant: str | None = None) -> sqlite3.Connection:
+def open_file(path: Path, *, patience: float, plant: str | None = None) -> Connection:
     """A connection to the registry's file, which is laid out first if it is empty.
 
     Raises Unsuitable where it is not a file of ours, Unreachable where it stays locked.
@@ -142,7 +143,7 @@ def open_file(path: Path, *, patience: float, plant: str | None = None) -> sqlit
     until = time.monotonic() + patience
     while True:
         try:
-            return _open(path, plant)
+            return Connection(path, lambda: _open(path, plant))
         except sqlite3.DatabaseError as error:
             # Of several who lay a file out at once SQLite turns some away without waiting: they come again.
             if is_busy(error) and time.monotonic() < until:

@@ -32,16 +32,20 @@ from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
 from ...clock import Clock
+from ...logs import Log
 from . import wire
 
 # Of its own level, because kazoo writes credentials to its log when asked for every detail.
-log = logging.getLogger("shardwright.registry.zookeeper.connection")
+log = Log("shardwright.registry.zookeeper.connection")
 log.setLevel(logging.INFO)
 
 #: As much as is read, or written, in one call.
 _CHUNK = 1 << 18
 
 _START = int_struct.size
+
+#: How often in a row a server may close the connection in place of an answer before we wonder why.
+_SHUT_OUT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class Post(Protocol):
     def heard(self, sent: float) -> None: ...
     def take(self, notes: Iterable[Callable[[], None]]) -> None: ...
     def changed(self, event: wire.Event) -> None: ...
+    def broke(self, error: BaseException) -> None: ...
 
 
 class Call:
@@ -260,7 +265,23 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
         self._ping_sent = 0.0
         self._granted = (0.0, 0.0)
         self._unanswered = 0
+        self._shut_out = 0
+        self._highest = 0
+        self._is_first = True
+        self._spoke_of_older = False
         self._xid = 0
+
+    def zk_loop(self) -> None:
+        """The thread. Should it end although nobody stopped it, nobody would ever connect again: first of all
+        the owner is told."""
+        fault: BaseException = RuntimeError("the connection was given up")
+        try:
+            super().zk_loop()
+        except BaseException as error:
+            fault = error
+        if not self.client._stopped.is_set():
+            self.client.post.broke(fault)
+            log.critical("the thread of the connection has ended", exc_info=fault)
 
     def _connect_attempt(self, *args: Any) -> Any:
         """One server, from connecting to losing it. kazoo's thread would end over what it does not expect,
@@ -282,7 +303,13 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
                 connection.shutdown(socket.SHUT_RDWR)
 
     def _expand_client_hosts(self) -> Any:
-        found = super()._expand_client_hosts()
+        try:
+            found = super()._expand_client_hosts()
+        except Exception as error:
+            # kazoo expects names that are not known, and no resolver that has no descriptor left.
+            self._told.trouble = f"the servers' names cannot be looked up: {error!r}"
+            log.warning("%s", self._told.trouble)
+            return []
         if not found:
             self._told.trouble = "no server of that name is known"
         return found
@@ -290,6 +317,7 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
     def _connect(self, *args: Any) -> Any:
         """Connect and authenticate; only then is the session ours to use (kazoo says CONNECTED sooner)."""
         self._received.clear()
+        shut_out = self._shut_out
         try:
             timeouts = super()._connect(*args)
         except AuthFailedError as refused:
@@ -300,8 +328,11 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
             raise ConnectionDropped(self._told.trouble) from refused
         except (ConnectionDropped, KazooTimeoutError, OSError) as failed:
             self._told.trouble = str(failed).removeprefix("socket connection error: ")
+            if self._shut_out > max(shut_out, _SHUT_OUT - 1) and self._highest:
+                # Nor does a server talk to anybody while it is in no majority.
+                self._speak_of_older("the servers close each connection at once; if they have a majority, ")
             raise
-        self._told.refused, self._told.trouble = False, ""
+        self._told.refused, self._told.trouble, self._is_first = False, "", True
         timeout, sent = self._granted
         self.client.post.connected(wire.session_text(self.client._session_id), timeout, sent)
         return timeouts
@@ -313,8 +344,12 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
         # session lasts has none afterwards; who never waits that long never gets in where all is slow.
         self._unanswered += 1
         sent = self._clock.boot()
-        answer = super()._invoke(timeout * min(self._unanswered / 3, 1.0), request, xid)
-        self._unanswered = 0
+        try:
+            answer = super()._invoke(timeout * min(self._unanswered / 3, 1.0), request, xid)
+        except ConnectionDropped:
+            self._shut_out += 1
+            raise
+        self._unanswered = self._shut_out = 0
         self._granted = (answer[0].time_out / 1000.0, sent)
         return answer
 
@@ -375,6 +410,7 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
             elif xid == PING_XID:
                 self.ping_outstanding.clear()
                 sent = max(sent, self._ping_sent)
+                self._compare(number)
             else:
                 answered, note = self._answer(xid, number, frame)
                 sent = max(sent, answered)
@@ -396,6 +432,7 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
         call, _, expected = self.client._pending.popleft()
         if number > 0:
             self.client.last_zxid = number
+        self._compare(number)
         if xid != expected:
             raise ConnectionDropped(f"the server answered request {xid} where {expected} was due")
         if isinstance(call, Close):
@@ -403,6 +440,27 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]
             return 0.0, None
         call.received = self._clock.boot()
         return call.sent, lambda: call.answered(call, frame)
+
+    def _compare(self, number: int) -> None:
+        """Whether a server that has just let us in knows all that we have seen. It should not have, else."""
+        if self._is_first and number > 0:
+            self._is_first = False
+            if number < self._highest:
+                self._speak_of_older("")
+            else:
+                self._spoke_of_older = False
+        self._highest = max(self._highest, number)
+
+    def _speak_of_older(self, why: str) -> None:
+        """Numbers may come again by which others tell new writes from old ones: somebody should know."""
+        self._told.trouble = (
+            f"{why}the data of the servers is older than what we have seen (number {self._highest:#x}): "
+            "was it restored or wiped? Then numbers of commits, which are fencing tokens, go back"
+        )
+        if not self._spoke_of_older:
+            self._spoke_of_older = True
+            self.client.post.take([])  # only to wake the owner, who may want to know
+            log.error("%s", self._told.trouble)
 
     def _receive(self) -> None:
         with self._socket_error_handling():

@@ -4,7 +4,6 @@ Everything in here happens on the owner's thread, in the order in which it came 
 `_Mail` is called by the connection's thread, and it only renews the lease and leaves notes.
 """
 
-import logging
 import math
 import re
 import ssl
@@ -19,6 +18,7 @@ from typing import TypeVar
 
 from ...clock import Clock, SystemClock
 from ...errors import NotAllowed, RegistryError, RegistryUrlError, Unreachable
+from ...logs import Log
 from .. import writes as words
 from ..driver import Credentials, Driver, Heir, Session, State, fail, settle
 from ..tree import Mirror, Node, Tree
@@ -29,13 +29,16 @@ from .client import Access, Call, Client
 from .commits import ATTEMPTS, Attempt, Done, Failed, List, Look
 from .mirrors import BATCH, Found, Loader
 
-log = logging.getLogger("shardwright.registry.zookeeper")
+log = Log("shardwright.registry.zookeeper")
 
 #: Of the time-out the server granted, what our own clock keeps in hand.
 MARGIN = 0.15
 
 #: CPU-bound user code holds the interpreter for this long at a time; the default is ten times that.
 SWITCH_INTERVAL = 0.0005
+
+#: What a server must take at once at the least: what one run leaves to the next is written whole.
+LEAST_LARGEST = 1 << 18
 
 #: Of two estimates of the server's time the closer one is kept for this long.
 _ESTIMATE_LASTS = 60.0
@@ -97,6 +100,10 @@ class _Mail:
 
     def changed(self, event: wire.Event) -> None:
         self._registry._changed(event)
+
+    def broke(self, error: BaseException) -> None:
+        self._registry._post(self._registry._expired)
+        self._registry._break(error)
 
 
 class ZookeeperRegistry(Driver):
@@ -644,7 +651,7 @@ def open_at(address: Address, patience: float) -> ZookeeperRegistry:
         "tls_check_hostname", "switch_interval", "largest",
     )  # fmt: skip
     namespace = namespace_of(address.path)
-    largest = address.number("largest", words.LARGEST)
+    largest = address.number("largest", words.LARGEST, least=LEAST_LARGEST)
     sys.setswitchinterval(min(sys.getswitchinterval(), address.seconds("switch_interval", SWITCH_INTERVAL)))
     registry = ZookeeperRegistry(
         _hosts(address),
@@ -708,6 +715,9 @@ class _Resumed:
 
     def expired(self) -> None:
         self.is_gone = True
+        self.known.set()
+
+    def broke(self, error: BaseException) -> None:
         self.known.set()
 
     def suspended(self) -> None: ...

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from urllib3.util import parse_url
 
+from shardwright.egress import Egress, Place, Resolver, is_public, read
 from shardwright.errors import ConfigError, Failed
-from shardwright.executors.egress import Egress, Place, Resolver, is_public, read
 
 
 def answering(*addresses: str) -> Resolver:

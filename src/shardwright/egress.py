@@ -1,4 +1,4 @@
-"""Egress: where a job may call, and at which addresses.
+"""Egress: where a job and its alerts may call, and at which addresses.
 
 A host is resolved once, every address of the answer is checked, and the connection then goes to one of
 those: nobody asks a second time, so an answer that changes in between changes nothing. Public addresses are
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from ..errors import ConfigError, Failed
+from .errors import ConfigError, Failed
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -91,6 +91,14 @@ def read(url: str) -> Place:
         raise ValueError("the URL has port 0, where nobody can listen")
     port = _PORTS[parsed.scheme] if parsed.port is None else parsed.port
     return Place(parsed.scheme, _host(parsed.host or ""), port, parsed.request_uri)
+
+
+def server(host: str, port: int) -> Place:
+    """A server that is named by itself, as that of mail is. ValueError where there is any doubt."""
+    try:
+        return Place("", _host(f"[{host}]" if ":" in host else host.lower()), port, "")
+    except ValueError:
+        raise ValueError("it is no name, and no address in its usual form") from None
 
 
 def _host(text: str) -> str:

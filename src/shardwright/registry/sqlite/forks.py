@@ -1,0 +1,163 @@
+"""Forks: nobody is inside SQLite when this process forks, and what a child inherits does no harm.
+
+SQLite keeps a table of the files that its process has open and of the locks it has on them. A forked child
+inherits that table, but from the kernel none of the locks: a connection that it opens itself would rely on
+locks which nobody has, and what it commits would be lost. So
+
+    who forks       waits until nobody is in SQLite, though not for ever; nobody goes in meanwhile
+    the child       takes the file away from the connections that it inherited, and closes them before it
+                    opens one of its own: that empties the table. One that was in use cannot be closed, and
+                    its file is refused
+
+They are not closed at once: a thread of somebody else's may have been in SQLite, on a file that is none of
+ours, with a mutex that closing asks for and that nobody gives back in the child, and most children never open
+anything. And who closes a file as the last one deletes its log, which may be somebody else's by the time that
+the child opens one of its own: a connection whose file was taken away gets no lock, and lets the log be.
+"""
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ...errors import Unsuitable
+
+#: The most seconds that a fork waits for those who are in SQLite.
+WAIT = 3.0
+
+#: A file's device and inode.
+_Identity = tuple[int, int]
+
+_DESCRIPTORS = Path("/proc/self/fd")
+
+
+class Connection:
+    """A connection to a file. Every call of its methods is one stay inside SQLite, which a fork waits for."""
+
+    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+        """Raises Unsuitable where this process cannot open the file because of what it inherited."""
+        found = path.stat()
+        self.file = found.st_dev, found.st_ino
+        self._inside = threading.Lock()
+        with _door:
+            _check(path, self.file)
+            _close_inherited()
+            _open.add(self)
+            self._inside.acquire()
+        try:
+            self._connection = connect()
+        except BaseException:
+            _open.discard(self)
+            raise
+        finally:
+            self._inside.release()
+
+    def row(self, sql: str, parameters: tuple[object, ...] = ()) -> Any:
+        """The first row that a statement gives, if any; it must not give another."""
+        with self._stay():
+            return self._connection.execute(sql, parameters).fetchone()
+
+    def close(self) -> None:
+        with self._stay():
+            self._connection.close()
+            _open.discard(self)
+
+    @contextlib.contextmanager
+    def _stay(self) -> Iterator[None]:
+        with _door:
+            self._inside.acquire()
+        try:
+            yield
+        finally:
+            self._inside.release()
+
+
+#: Whoever goes into SQLite comes through here; who forks keeps it shut.
+_door = threading.Lock()
+
+_open: set[Connection] = set()
+
+_inherited: list[Connection] = []
+"""Connections of the process that forked us, to be closed before we open one."""
+
+_lost: list[Connection] = []
+"""And those which cannot be closed. They are kept because to let go of one closes it."""
+
+
+class _Fork(threading.local):
+    """What a thread holds while it forks."""
+
+    door = False
+    idle: tuple[Connection, ...] = ()
+
+
+_fork = _Fork()
+
+
+def _before() -> None:
+    until = time.monotonic() + WAIT
+    _fork.door = _door.acquire(timeout=WAIT)
+    _fork.idle = tuple(
+        each for each in list(_open) if each._inside.acquire(timeout=max(0.0, until - time.monotonic()))
+    )
+
+
+def _in_the_parent() -> None:
+    for each in _fork.idle:
+        each._inside.release()
+    if _fork.door:
+        _door.release()
+    _fork.door, _fork.idle = False, ()
+
+
+def _in_the_child() -> None:
+    global _door
+    # Who does not have the door cannot tell what others do with connections they inherited themselves.
+    closable = [*_inherited, *_fork.idle] if _fork.door else []
+    inherited = [*_inherited, *_open]
+    _door = threading.Lock()
+    _fork.door, _fork.idle = False, ()
+    _open.clear()
+    if not _take_away({each.file for each in inherited}):
+        closable = []
+    _inherited[:] = [each for each in inherited if each in closable]
+    _lost.extend(each for each in inherited if each not in closable)
+
+
+def _take_away(files: Iterable[_Identity]) -> bool:
+    """Have all descriptors of these files lead nowhere; whether that could be done."""
+    wanted = set(files)
+    if not wanted:
+        return True
+    try:
+        nowhere = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        for descriptor in [int(each.name) for each in _DESCRIPTORS.iterdir()]:
+            with contextlib.suppress(OSError):  # that of the list itself is closed by now
+                found = os.fstat(descriptor)
+                if (found.st_dev, found.st_ino) in wanted:
+                    os.dup2(nowhere, descriptor, inheritable=False)
+        os.close(nowhere)
+    except OSError:
+        return False
+    return True
+
+
+def _check(path: Path, file: _Identity) -> None:
+    if any(each.file == file for each in _lost):
+        raise Unsuitable(
+            f"{path} was in use at the moment when this process was forked, and cannot be opened in it: "
+            "fork again, or before a registry is opened, or start another program instead"
+        )
+
+
+def _close_inherited() -> None:
+    while _inherited:
+        _inherited[-1]._connection.close()
+        _inherited.pop()
+
+
+os.register_at_fork(before=_before, after_in_parent=_in_the_parent, after_in_child=_in_the_child)
