@@ -156,9 +156,21 @@ class Job:
         self, kind: str, who: str, *, length: float = 0.1, session: float = 10.0, hosts: str = ""
     ) -> Peer:
         """A member that may still be joining."""
-        java = ("java", *JVM, "-cp", str(self._jar), "shardwright.peer.Peer")
-        command = PYTHON if kind == "python" else java
-        peer = Peer(command, self._settings(who, length, session, hosts), self._folder / f"{who}.log")
+        settings = self._settings(who, length, session, hosts)
+        return self._begin(PYTHON if kind == "python" else self._program("Peer"), settings)
+
+    def ready(self, who: str) -> Peer:
+        """A Java member that has connected, and joins at once when it is told `join`."""
+        settings = self._settings(who, 0.1, 10.0, "") | {"waits": True}
+        peer = self._begin(self._program("Peer"), settings)
+        self.until(lambda: self.story.told("ready", who))
+        return peer
+
+    def _program(self, name: str) -> tuple[str, ...]:
+        return ("java", *JVM, "-cp", str(self._jar), f"shardwright.peer.{name}")
+
+    def _begin(self, command: Sequence[str], settings: dict[str, object]) -> Peer:
+        peer = Peer(command, settings, self._folder / f"{settings['who']}.log")
         self._peers.append(peer)
         return peer
 
@@ -190,9 +202,7 @@ class Job:
 
     def console(self) -> "Console":
         """ElasticJob's operations API, in a process of its own."""
-        command = ("java", *JVM, "-cp", str(self._jar), "shardwright.peer.Console")
-        peer = Peer(command, self._settings("console", 0.0, 10.0, ""), self._folder / "console.log")
-        self._peers.append(peer)
+        peer = self._begin(self._program("Console"), self._settings("console", 0.0, 10.0, ""))
         self.until(lambda: self.story.told("joined", "console"))
         return Console(self, peer)
 

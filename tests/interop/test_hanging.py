@@ -12,8 +12,8 @@ pytestmark = pytest.mark.interop
 PERIOD = 3.0
 SESSION = 4.0
 
-#: Long enough for a Java member to come and stand behind one of ours that is gone already.
-LONG = 10.0
+#: Long enough for a Java member that is ready to come and stand behind one of ours that is gone already.
+LONG = 15.0
 
 ELECTION = "leader/election/latch"
 
@@ -28,12 +28,13 @@ def test_java_is_elected_though_one_of_ours_went_as_the_first_in_line(
     proxy = job.proxy()
     leader = job.java("leader", session=SESSION)
     python = job.python(session=LONG, hosts=proxy.hosts)
+    java = job.ready("java")
     held = proxy.hold_reply("multi", about=ELECTION)
     leader.kill()
     held.wait(PATIENCE)
     gone(python)
     (place,) = job.names(ELECTION)
-    java = job.begin("java", "java")
+    java.tell("join")
     job.until(lambda: len(job.names(ELECTION)) == 2)
     assert place in job.names(ELECTION)
     assert job.leader() is None
@@ -51,8 +52,9 @@ def test_java_shares_out_though_a_leader_of_ours_went_over_its_flag(
     job.until_shared_out(4, python, first)
     assert job.leader() == job.id_of(python)
 
+    second = job.ready("second")
     held = proxy.hold_reply("multi", about=NECESSARY)
-    second = job.begin("java", "second")
+    second.tell("join")
     held.wait(PATIENCE)
     gone(python)
     assert job.made(NECESSARY)

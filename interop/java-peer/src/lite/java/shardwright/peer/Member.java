@@ -22,13 +22,16 @@ final class Member {
         this.events = events;
     }
 
-    /** Be in the job; the constructors register, and {@code schedule} only starts the clock. */
-    void join() throws ReflectiveOperationException {
+    void connect() {
         final var where = new ZookeeperConfiguration(settings.hosts(), settings.namespace());
         where.setSessionTimeoutMilliseconds(settings.session());
         where.setDigest(settings.digest());
         registry = new ZookeeperRegistryCenter(where);
         registry.init();
+    }
+
+    /** Be in the job; the constructors register, and {@code schedule} only starts the clock. */
+    void join() throws ReflectiveOperationException {
         final var job = Class.forName(settings.className()).asSubclass(RecordingJob.class)
                 .getDeclaredConstructor(Events.class, long.class).newInstance(events, settings.length());
         RecordingListener.events = events;

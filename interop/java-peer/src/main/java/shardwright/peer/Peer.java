@@ -7,7 +7,8 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * A Java member of a job, steered by lines on its standard input: {@code trigger} has the job fire on all members,
- * as ElasticJob's console does; {@code stop}, or the end of input, has this one leave.
+ * as ElasticJob's console does; {@code stop}, or the end of input, has this one leave. One that is told to wait says
+ * when it is ready, and joins with the first line.
  */
 public final class Peer {
 
@@ -18,16 +19,21 @@ public final class Peer {
         final Settings settings = Settings.read(args[0]);
         final Events events = new Events(settings);
         final Member member = new Member(settings, events);
+        final var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        member.connect();
+        if (settings.waits()) {
+            events.add("ready");
+            lines.readLine();
+        }
         member.join();
         events.add("joined");
-        obey(member);
+        obey(member, lines);
         member.leave();
         events.add("left");
         System.exit(0); // Quartz leaves threads behind
     }
 
-    private static void obey(final Member member) throws IOException {
-        final var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    private static void obey(final Member member, final BufferedReader lines) throws IOException {
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             switch (line) {
                 case "trigger" -> member.trigger();

@@ -15,6 +15,7 @@ import com.google.gson.Gson;
  * @param once whether to tell, too, when all shards of a fire have begun and ended
  * @param digest {@code user:password}, where the server wants to know
  * @param length how long each run takes, in ms
+ * @param waits whether to join only when told to
  * @param events the file that events are added to
  * @param who what this peer is called there
  */
@@ -36,6 +37,7 @@ record Settings(
         boolean once,
         String digest,
         long length,
+        boolean waits,
         String events,
         String who) {
 
