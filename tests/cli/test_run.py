@@ -178,6 +178,17 @@ def test_a_traceback_begins_with_the_program_and_ends_where_it_made_its_mistake(
         assert "shardwright.errors." in said
 
 
+def test_a_program_that_runs_its_scheduler_as_it_is_loaded_is_told_where_that_belongs(
+    folder: Path, url: str
+) -> None:
+    file = program(folder, "from shardwright import Scheduler\nscheduler = Scheduler()\nscheduler.run()\n")
+    with Child("shardwright", "run", str(file), "--registry", url) as child:
+        assert child.wait(PATIENCE) == 1
+    said = "\n".join(child.lines)
+    assert 'nightly.py", line 3' in said
+    assert 'put run() below if __name__ == "__main__":' in said
+
+
 def test_a_file_that_is_no_program_is_told_so(folder: Path) -> None:
     program(folder, "cron = 5", "jobs.cfg")
     assert "'jobs.cfg' is no Python file" in shardwright("run", "jobs.cfg").err

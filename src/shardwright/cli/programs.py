@@ -11,6 +11,7 @@ from types import ModuleType
 import click
 
 from ..errors import ShardwrightError
+from ..runtime.loading import loaded_by
 from ..runtime.scheduler import Scheduler
 
 PACKAGE = Path(__file__).parent.parent
@@ -26,7 +27,8 @@ def scheduler_of(program: str) -> Scheduler:
         place, name = program, ""
     if colon and not (place and name):
         raise click.UsageError(f"{program!r}: write module:name, file.py:name or file.py")
-    module = _file(Path(place)) if place.endswith(".py") or "/" in place else _module(place)
+    with loaded_by("shardwright run"):
+        module = _file(Path(place)) if place.endswith(".py") or "/" in place else _module(place)
     return _named(module, place, name) if name else _only(module, place)
 
 

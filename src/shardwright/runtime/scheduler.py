@@ -50,6 +50,7 @@ from .fleet import Fleet
 from .job import Job, Make
 from .job_types import COMMAND_LINE, CONTEXT, HTTP, SCRIPT, URI, JobTypes
 from .listeners import Listener, check
+from .loading import check_not_loading
 from .process import MISSED_AFTER, Process
 from .supervisor import Supervisor
 from .work import Workshop, checked
@@ -316,6 +317,7 @@ class Scheduler:
         looks after them. It starts another for one that dies, whose work others have at once, replaces all of
         them, one after the other, when told to by SIGHUP, and ends with exit code 1 if one has ended badly.
         """
+        check_not_loading()
         if not logging.getLogger().handlers:
             logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
             # How the history's tables are made is of no interest to whoever reads this.
