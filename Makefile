@@ -5,6 +5,9 @@ BIN := .venv/bin
 WORKERS := $(shell echo $$((2 * $$(nproc))))
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 
+# Tests start processes by the hundred: each would compile all of the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup ui demo lint check test soak interop simulate bench screenshots format lock
 

@@ -65,6 +65,7 @@ class Fleet:
         self._path = folder / "history.jsonl"
         self._notes = Notes(self._path)
         self._notes.add("clock")
+        self._read: tuple[int, History] = 0, History()
         self._started = 0
 
     # -- what is done to it --------------------------------------------------------------------------
@@ -153,8 +154,11 @@ class Fleet:
     # -- what it has done ----------------------------------------------------------------------------
 
     def history(self) -> History:
-        text = self._path.read_text()
-        return history.read(text[: text.rfind("\n") + 1].splitlines())
+        """Read anew when there is more of it: whoever waits asks again and again."""
+        if self._path.stat().st_size > self._read[0]:
+            text = self._path.read_bytes()
+            self._read = len(text), history.read(text[: text.rfind(b"\n") + 1].decode().splitlines())
+        return self._read[1]
 
     def wait(self, enough: Callable[[History], object], within: float = PATIENCE) -> History:
         """The history, as soon as it is as wanted."""

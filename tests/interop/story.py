@@ -34,16 +34,17 @@ class Run:
 
 
 class Story:
-    """The file, read anew with every question."""
+    """The file, looked at with every question, and read anew when there is more of it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._read: tuple[int, list[dict[str, Any]]] = 0, []
 
     def events(self) -> list[dict[str, Any]]:
-        if not self.path.exists():
-            return []
-        whole, _, _ = self.path.read_text().rpartition("\n")
-        return [json.loads(line) for line in whole.splitlines()]
+        if self.path.exists() and self.path.stat().st_size > self._read[0]:
+            text = self.path.read_bytes()
+            self._read = len(text), [json.loads(line) for line in text[: text.rfind(b"\n") + 1].splitlines()]
+        return self._read[1]
 
     def place(self) -> int:
         """How far the story has come."""

@@ -114,16 +114,10 @@ class Stage:
         for each in new:
             each.expect("joined as", within=PATIENCE)
         names = [str(job["name"]) for job in jobs or self.jobs]
-        wait_until(lambda: all(self._is_in(each, names) for each in new), "they are in all their jobs")
+        with self.registry() as registry:
+            wait_until(lambda: all_are_in(registry, names, new), "they are in all their jobs")
         self.replicas += new
         return new
-
-    def _is_in(self, replica: Replica, names: Sequence[str]) -> bool:
-        with self.registry() as registry:
-            paths = [f"{registry.namespace}/{name}/instances" for name in names]
-            found = registry.wait(registry.names(paths, fresh=True))
-        mark = f"{replica.address}@-@"
-        return all(any(each.startswith(mark) for each in found[path] or ()) for path in paths)
 
     def kill(self, replica: Replica) -> None:
         """`kill -9`."""
@@ -175,6 +169,16 @@ class Stage:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._open.close()
+
+
+def all_are_in(registry: Registry, names: Sequence[str], replicas: Sequence[Replica]) -> bool:
+    paths = [f"{registry.namespace}/{name}/instances" for name in names]
+    found = registry.wait(registry.names(paths, fresh=True))
+    return all(
+        any(each.startswith(f"{replica.address}@-@") for each in found[path] or ())
+        for path in paths
+        for replica in replicas
+    )
 
 
 def wait_until(true: Callable[[], object], what: str, within: float = PATIENCE) -> None:

@@ -73,11 +73,12 @@ def test_a_page_shows_them_and_runs_none(desk: Desk, path: str) -> None:
 
 
 @pytest.mark.parametrize("job", [each["name"] for each in the_jobs()])
-@pytest.mark.parametrize("tab", ["", "/timeline", "/settings", "/members", "/past", "/preview"])
-def test_a_job_of_such_a_name_is_shown(desk: Desk, job: str, tab: str) -> None:
-    desk.go(f"jobs/{part(job)}{tab}")
-    expect(desk.page.get_by_role("heading", level=1).filter(has_text=job[:60])).to_be_visible()
-    fits(desk)
+def test_a_job_of_such_a_name_is_shown(desk: Desk, job: str) -> None:
+    for tab in ("shards", "timeline", "settings", "members", "past", "preview"):
+        desk.go(f"jobs/{part(job)}/{tab}")
+        expect(desk.page.get_by_role("heading", level=1).filter(has_text=job[:60])).to_be_visible()
+        expect(desk.page.locator(f'[data-tab="{tab}"]')).to_have_attribute("aria-selected", "true")
+        fits(desk)
 
 
 @pytest.mark.parametrize("job", [each["name"] for each in the_jobs()])
