@@ -1,6 +1,6 @@
 """Rotation: with SINGLE_SHARDING_BALANCE a job of one shard goes round."""
 
-from shardwright.coordination import ending, failover, firing, rotation, sharding
+from shardwright.coordination import ending, failover, firing, leader, rotation, sharding, tidying
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.coordination.step import Claim, Create, Delete, Forbid, Forget, Put, Require, Step, Write
 from shardwright.coordination.view import Run, Source
@@ -184,3 +184,19 @@ def test_the_turn_is_that_of_whoever_is_given_the_shard() -> None:
 def test_a_shard_that_nobody_owns_yet_is_nobodys_turn() -> None:
     """Seed 1623: an operator deleted the shard, and its owner was asked for in vain."""
     assert begins({**TWO, "next-job-instance-ip": "10.0.0.1"}) == []
+
+
+def test_the_leader_takes_away_the_turn_of_a_server_where_nobody_may_work() -> None:
+    """Seed 1150: that server had gone, and the Java member that owned the shard waited for it."""
+    led: dict[str, Told] = {**LED, **member(JAVA), **owned(JAVA)}
+
+    def tidied(address: str, beside: dict[str, Told] | None = None, me: str = A) -> list[Write]:
+        view = a_view({**led, **(beside or {}), rotation.NODE: address}, me=me, config=ROUND)
+        return [write for step in tidying.decide(view) if isinstance(step, Step) for write in step.writes]
+
+    gone = [*leader.warrant(a_view(led, config=ROUND)), Delete(rotation.NODE)]
+    assert tidied("10.0.0.2") == gone
+    assert tidied("10.0.0.2", member(B, "DISABLED")) == gone
+    assert tidied("10.0.0.2", member(B)) == []
+    assert tidied("10.0.0.2", me=B) == []
+    assert tidied("") == []

@@ -4,7 +4,7 @@
 
 Among Python members the shard itself is handed on with the end of each run. Java members go by the node
 alone, so it is written and honoured; one that names a server where nobody may work is nobody's turn, and the
-owner runs as ever.
+owner runs as ever. The leader takes it away, since a Java owner would wait for that server.
 """
 
 from collections.abc import Iterator
@@ -27,11 +27,22 @@ def turn(view: View, assigned: list[int]) -> list[int]:
     address = view.tree.get(NODE) if rotates(view) else None
     if not address or sharding.NECESSARY in view.tree or sharding.owner_node(0) not in view.tree:
         return assigned
-    there = [who for who in server.workers(view) if instance.address_of(who) == address]
+    there = _workers_on(view, address)
     if not there:
         return assigned
     owner = view.tree.get(sharding.owner_node(0))
     return [0] if view.me == (owner if owner in there else there[0]) else []
+
+
+def nobodys(view: View) -> list[str]:
+    """The turn, if it is that of a server where nobody may work. Java's own leader raises its flag when such
+    a server goes, and under the flag the owner runs; one of ours lowers it where nothing is to be moved."""
+    address = view.tree.get(NODE) if rotates(view) else None
+    return [NODE] if address and not _workers_on(view, address) else []
+
+
+def _workers_on(view: View, address: str) -> list[str]:
+    return [who for who in server.workers(view) if instance.address_of(who) == address]
 
 
 def came_after_our_turn(view: View, fire: datetime) -> bool:

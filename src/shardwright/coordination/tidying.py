@@ -10,7 +10,7 @@ they have been empty for a while, but never one that an operator has DISABLED.
 
 from collections.abc import Iterator
 
-from . import again, execution, gap, instance, leader, request, server, settings, sharding, trigger
+from . import again, execution, gap, instance, leader, request, rotation, server, settings, sharding, trigger
 from .step import Create, Delete, Look, Require, Step, do
 from .view import View, number
 
@@ -108,7 +108,7 @@ def decide(view: View) -> Iterator[Step | Look]:
         yield from forget(view)
     if not leader.is_me(view):
         return
-    paths = unwanted(view) + leftovers(view) + unheeded(view)
+    paths = unwanted(view) + leftovers(view) + unheeded(view) + rotation.nobodys(view)
     for start in range(0, len(paths), MOST):
         yield do(*leader.warrant(view), *(Delete(path) for path in paths[start : start + MOST]))
     yield from sweep(view)
