@@ -11,7 +11,7 @@ from shardwright.coordination import again, leader, server, sharding
 from shardwright.coordination.step import Look, Step
 from shardwright.coordination.view import Hooks, View
 from shardwright.jobs import JobConfig
-from shardwright.registry import Delete, Put
+from shardwright.registry import Create, Delete, Put
 from shardwright.registry.memory import MemoryRegistry
 from shardwright.runtime.member import Member
 from shardwright.runtime.runs import Running
@@ -181,9 +181,11 @@ def heal(world: World) -> None:
         member.registry.reconnect()
     for process in world.processes.values():
         process.slow = False
-    if world.data(f"{ROOT}/config") == NONSENSE or world.settings.cron is None:
+    config = f"{ROOT}/config"
+    if world.data(config) == NONSENSE or world.settings.cron is None:
         mended = world.settings.replace(cron=world.settings.cron or world.config.cron)
-        world.operator(Put(f"{ROOT}/config", elasticjob.write_config(mended)))
+        write = Put if config in world.store.nodes else Create
+        world.operator(write(config, elasticjob.write_config(mended)))
     world.advance(60.0)
     for process in world.processes.values():
         leaver = process.member.local.draining and not process.paused
