@@ -115,6 +115,22 @@ test("a page is fetched anew when a job changed by which it is filtered or sorte
   expect(isOutdated(page(), event, { status: "CRASHED" })).toBe(true);
 });
 
+test("a page is fetched anew when a job comes that fits what is looked for, and not for others", () => {
+  const event = {
+    changed: [live("Guest two", { description: "Tidies up", last: last("3", 0.1) })],
+    gone: [],
+    many: false,
+    statistics: statistics(2),
+  };
+  for (const asked of [{ search: "guest" }, { search: "TWO  tidies " }, { outcome: "ok" }]) {
+    expect(isOutdated(page(), event, asked)).toBe(true);
+  }
+  for (const asked of [{ search: "three" }, { outcome: "failed" }, { search: "guest", status: "CRASHED" }]) {
+    expect(isOutdated(page(), event, asked)).toBe(false);
+  }
+  expect(isOutdated(page(row("Guest two")), event, { search: "guest" })).toBe(false);
+});
+
 test("a job's page takes in who is there and what runs", () => {
   const before = {
     brief: live("a"),

@@ -30,31 +30,44 @@ function patchRow(row: JobRow, now: LiveRow): JobRow {
   return { ...row, ...now, late: [...before, now.last.late].slice(-FIRES) };
 }
 
+/** What a page of the fleet was asked for. */
+interface Asked {
+  status?: string | undefined;
+  outcome?: string | undefined;
+  search?: string | undefined;
+  sort?: string | undefined;
+}
+
 /** Whether a page has to be fetched anew: jobs came or went, or one changed by which it is sorted or filtered. */
 export function isOutdated(
   page: Fleet,
   event: Pick<JobsChanged, "changed" | "gone" | "many" | "statistics">,
-  asked: {
-    status?: string | undefined;
-    outcome?: string | undefined;
-    search?: string | undefined;
-    sort?: string | undefined;
-  },
+  asked: Asked,
 ): boolean {
   if (event.many || event.gone.length > 0) return true;
-  if (!asked.status && !asked.outcome && !asked.search && page.total !== event.statistics.jobs) return true;
+  const filtered = Boolean(asked.status || asked.outcome || asked.search);
+  if (!filtered && page.total !== event.statistics.jobs) return true;
   const here = new Map(page.jobs.map((row) => [row.name, row]));
   return event.changed.some((row) => {
     const before = here.get(row.name);
-    if (asked.status && (row.status === asked.status) !== (before !== undefined)) return true;
+    // Of one that is not here nobody can tell whether it stands on another page, or fits only now.
+    if (filtered && fits(row, asked) !== (before !== undefined)) return true;
     if (!before) return false;
-    if (asked.outcome && row.last?.outcome !== before.last?.outcome) return true;
     if (asked.sort === "status") return row.status !== before.status;
     if (asked.sort === "next") return row.next_fires[0] !== before.next_fires[0];
     if (asked.sort === "shards") return row.shards !== before.shards;
     if (asked.sort === "late") return row.last?.late !== before.last?.late;
     return false;
   });
+}
+
+/** Whether a job is one of those that are asked for, as the console itself finds them. */
+function fits(row: LiveRow, { status, outcome, search }: Asked): boolean {
+  if (status && row.status !== status) return false;
+  if (outcome && row.last?.outcome !== outcome) return false;
+  const text = `${row.name}\n${row.description}`.toLowerCase();
+  const words = (search ?? "").toLowerCase().split(/\s+/);
+  return words.every((word) => text.includes(word));
 }
 
 /** A job's page with what changed. */

@@ -121,13 +121,14 @@ def test_several_jobs_are_disabled_and_enabled_at_once(desk: Desk, stage: Stage)
     assert status(stage, "on-request") == "OK"
 
 
-def test_all_jobs_that_fit_are_triggered_and_shut_down_at_once_and_what_is_refused_is_told(
+def test_all_jobs_that_come_and_fit_are_triggered_and_shut_down_at_once_and_what_is_refused_is_told(
     desk: Desk, stage: Stage
 ) -> None:
     guests = ["guest-one", "guest-two"]
+    desk.go("jobs?search=guest")
+    expect(desk.page.get_by_text("No job fits")).to_be_visible()
     (visitor,) = stage.start(jobs=[{"name": name, "shards": 1} for name in guests])
     try:
-        desk.go("jobs?search=guest")
         choose(desk, guests[0])
         desk.button("Select all 2").click()
         expect(desk.page.get_by_label(f"Select {guests[1]}", exact=True)).to_be_checked()
