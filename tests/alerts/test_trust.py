@@ -124,6 +124,23 @@ def test_of_several_addresses_the_next_is_called_where_one_takes_no_connection(w
     assert told(config, None, egress=egress) == Counts(sent=1)
 
 
+def test_an_address_with_colons_is_called_whole_where_the_url_names_no_port(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: socket.socket, address: tuple[str, int]) -> None:
+        tried.append(address[:2])
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    addresses = ["2606:4700::6810:84e5", "2606:4700::5:443", "93.184.216.34"]
+    for scheme, port in (("http", 80), ("https", 443)):
+        tried: list[tuple[str, int]] = []
+        config = a_job("WEBHOOK", webhook_url=f"{scheme}://shop.example/")
+        egress = Egress(resolve=lambda host, port: addresses)
+        assert told(config, None, egress=egress) == Counts(failed=1)
+        assert tried == [(address, port) for address in addresses]
+
+
 def test_where_one_of_several_addresses_is_inside_none_is_called(web: Web) -> None:
     egress = Egress(resolve=lambda host, port: ["93.184.216.34", "127.0.0.1"])
     port = web.url.rpartition(":")[2]

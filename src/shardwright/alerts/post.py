@@ -154,11 +154,13 @@ def _connection(
 ) -> "urllib3.connection.HTTPConnection":
     import urllib3
 
+    # Without one it would be looked for behind the last colon, which an address may have as well.
+    port = place.port or urllib3.connection.port_by_scheme[place.scheme or "http"]
     # A connection of our own and not urllib3's pools: those log the path and the query of every request.
     connection = (
-        urllib3.connection.HTTPSConnection(address, place.port, timeout=timeout, server_hostname=host)
+        urllib3.connection.HTTPSConnection(address, port, timeout=timeout, server_hostname=host)
         if place.scheme == "https"
-        else urllib3.connection.HTTPConnection(address, place.port, timeout=timeout)
+        else urllib3.connection.HTTPConnection(address, port, timeout=timeout)
     )
     try:
         connection.connect()
