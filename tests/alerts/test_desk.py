@@ -244,6 +244,62 @@ def test_nothing_a_handler_does_ends_the_thread(error: BaseException, clock: Han
     assert desk.counts == Counts(failed=2)
 
 
+class Full(logging.Handler):
+    def handle(self, record: logging.LogRecord) -> bool:
+        raise OSError("no space left on device")
+
+
+@pytest.mark.parametrize("kind", ["LOG", "THROW", "PAGER", "JAVA_ONLY"])
+def test_a_log_that_fails_ends_nothing(kind: str, clock: HandClock, pager: Pager) -> None:
+    desk, full = Desk(clock, burst=2), Full()
+    pager.error = ValueError("no such number")
+    logging.getLogger("shardwright").addHandler(full)
+    try:
+        desk.tell(a_job(kind), ALERT)
+        desk.close()
+    finally:
+        logging.getLogger("shardwright").removeHandler(full)
+    assert desk.counts == Counts(failed=kind == "PAGER", thrown=kind == "THROW")
+
+
+def test_where_the_system_has_no_threads_left_what_can_be_sent_is_and_the_next_has_a_thread_again(
+    clock: HandClock, pager: Pager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def no_more_than_one(thread: threading.Thread) -> None:
+        if isinstance(thread, threading.Timer):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", no_more_than_one)
+    desk = Desk(clock, burst=2)
+    desk.tell(a_job("PAGER"), ALERT)
+    pager.sent.until(lambda sent: len(sent) == 1)
+    desk.tell(a_job("PAGER"), ALERT)
+    desk.close()
+    assert desk.counts == Counts(sent=2)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_whatever_ends_the_thread_that_sends_what_is_told_next_is_sent(
+    clock: HandClock, pager: Pager
+) -> None:
+    def told(job: str, kind: str, delivered: bool) -> None:
+        desk.told = lambda *_: None
+        raise SystemExit
+
+    desk = Desk(clock, burst=2)
+    desk.told = told
+    desk.tell(a_job("PAGER"), ALERT)
+    pager.sent.until(lambda sent: len(sent) == 1)
+    for thread in threads():
+        thread.join()
+    desk.tell(a_job("PAGER"), ALERT)
+    desk.close()
+    assert desk.counts == Counts(sent=2)
+
+
 def test_what_is_no_alert_at_all_raises_nothing(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     desk.tell(a_job(), None)  # type: ignore[arg-type]
     assert caplog.messages == ["an alert could not be taken (AttributeError)"]

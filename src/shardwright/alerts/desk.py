@@ -7,22 +7,23 @@ thread, and is sent nothing more until it has; another thread sees to the others
 logged and counted, and reaches no run.
 """
 
-import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ..clock import Clock, SystemClock
 from ..egress import Egress
 from ..errors import ShardwrightError
 from ..jobs import JobConfig
+from ..logs import Log
 from . import catalogue
 from .alert import LONGEST_DETAILS, Alert
 from .digest import Digest, Message
 from .handler import Handler, Undelivered
 from .settings import Settings
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 # Characters of a text that may have to wait: several times what is shown, so that what is cut off here, be it
 # in the middle of a secret, is never near the end of what is.
@@ -162,17 +163,31 @@ class Desk:
     # In the desk's own
 
     def _work(self) -> None:
-        while (message := self._next()) is not None:
-            kind = catalogue.type_of(message.config)
-            watch = threading.Timer(self._patience, self._leave_behind, (threading.current_thread(), kind))
-            watch.daemon = True
+        try:
+            while (message := self._next()) is not None:
+                kind = catalogue.type_of(message.config)
+                with self._watched(kind):
+                    self._send(message, kind)
+                with self._changed:
+                    if self._thread is not threading.current_thread():
+                        self._hung.discard(kind)
+                        return
+        finally:
+            with self._changed:  # whatever ended it: what is told next has a thread of its own again
+                if self._thread is threading.current_thread():
+                    self._thread = None
+
+    @contextmanager
+    def _watched(self, kind: str) -> Iterator[None]:
+        """Have this thread left behind if it does not come back in time."""
+        watch = threading.Timer(self._patience, self._leave_behind, (threading.current_thread(), kind))
+        watch.daemon = True
+        try:
             watch.start()
-            self._send(message, kind)
-            watch.cancel()
-            with self._changed:
-                if self._thread is not threading.current_thread():
-                    self._hung.discard(kind)
-                    return
+        except RuntimeError:  # the system has no threads left: better unwatched than not at all
+            log.warning("no thread is left to watch the error handler %s by", kind)
+        yield
+        watch.cancel()
 
     def _leave_behind(self, thread: threading.Thread, kind: str) -> None:
         """Another is to send what waits: this one may never come back."""
@@ -190,7 +205,7 @@ class Desk:
             while (message := self._digest.next(self._clock.boot())) is None:
                 due = self._digest.due()
                 if due is None:
-                    self._thread = None
+                    self._thread = None  # at once: what is told from now on needs another
                     break
                 self._changed.wait(due - self._clock.boot())
             return message

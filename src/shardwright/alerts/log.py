@@ -3,12 +3,13 @@
 import logging
 from dataclasses import dataclass
 
+from .. import logs
 from .alert import Alert, Kind
 from .settings import Settings
 
 PROPERTIES = ()
 
-log = logging.getLogger(__name__)
+log = logs.Log(__name__)
 
 # These say that something went wrong and was made good, or will be.
 _MENDED = {Kind.MISSED, Kind.FAILOVER}

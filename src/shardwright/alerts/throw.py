@@ -7,15 +7,15 @@ that failed), and counted by the desk as `thrown`, for a process that wants to e
 that wants to fail.
 """
 
-import logging
 from dataclasses import dataclass
 
+from .. import logs
 from .alert import Alert
 from .settings import Settings
 
 PROPERTIES = ()
 
-log = logging.getLogger(__name__)
+log = logs.Log(__name__)
 
 
 @dataclass(frozen=True)
