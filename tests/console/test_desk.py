@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,7 +16,8 @@ from shardwright.console import desk as desks
 from shardwright.console import live
 from shardwright.console.accounts import Accounts
 from shardwright.console.app import Console, build
-from shardwright.console.desk import Connections, Desk
+from shardwright.console.desk import Connections, Desk, Room
+from shardwright.console.doors import LEFT_ALONE
 from shardwright.console.gate import Gate
 from shardwright.console.guard import Front
 from shardwright.console.lasts import Lasts
@@ -25,6 +27,8 @@ from shardwright.console.roles import Role
 from shardwright.console.settings import Place
 from shardwright.console.static import Static
 from shardwright.errors import Unreachable
+from shardwright.history import engine
+from shardwright.history.engine import HistoryDown
 from shardwright.history.store import Store
 from shardwright.registry import Registry, connect
 
@@ -92,7 +96,7 @@ def test_a_registry_that_did_not_answer_in_time_is_left_alone_for_a_while(
     hanging.answers.set()
     assert [_told(connections) for _ in range(3)] == ["nobody answers"] * 3
     assert hanging.times == 1
-    hanging.clock.advance(desks.LEFT_ALONE)
+    hanging.clock.advance(LEFT_ALONE)
     hanging.is_well = True
     assert [_told(connections) for _ in range(2)] == ["well", "well"]
 
@@ -102,7 +106,7 @@ def test_one_at_a_time_tries_whether_a_registry_answers_again(
 ) -> None:
     hanging.answers.set()
     assert _told(connections) == "nobody answers"
-    hanging.clock.advance(desks.LEFT_ALONE)
+    hanging.clock.advance(LEFT_ALONE)
     hanging.answers.clear()
     assert hanging.asked.acquire(timeout=20)
     tries = pool.submit(_told, connections)
@@ -131,6 +135,35 @@ def test_a_registry_that_says_at_once_that_it_is_not_there_may_be_there_the_next
     there.append(True)
     assert _told(connections) == "well"
     connections.close()
+
+
+def test_of_very_many_who_ask_a_history_that_hangs_one_waits_for_it_and_nobody_asks_it_again_soon(
+    pool: ThreadPoolExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask() -> str:
+        try:
+            with room.history():
+                return "well"
+        except HistoryDown as error:
+            return str(error)
+
+    monkeypatch.setattr(desks, "PATIENCE_IN_LINE", 0.05)
+    monkeypatch.setattr(engine, "PATIENCE", 2)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        deaf.setblocking(False)
+        history = f"postgresql://127.0.0.1:{deaf.getsockname()[1]}/history"
+        room = Room(Place("main", f"sqlite://{tmp_path}/registry.db", history))
+        asked = [pool.submit(ask) for _ in range(VERY_MANY)]
+        told = Counter(each.result(20) for each in asked)
+        busy = "the history is being opened, and has not answered yet: try again in a moment"
+        assert told.pop(busy) == VERY_MANY - 1
+        ((why, times),) = told.items()
+        assert (times, ask()) == (1, why)
+        assert "cannot be opened" in why
+        deaf.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            deaf.accept()
+        room.close()
 
 
 def test_few_wait_for_the_first_look_at_a_registry_that_hangs(

@@ -6,7 +6,7 @@
     streams     those who follow what changes
 
 Everything has a deadline: who cannot be served in time is told so. Few wait for one registry at a time, or
-one that hangs would take all the threads there are.
+for its history, or one that hangs would take all the threads there are.
 """
 
 import logging
@@ -24,6 +24,7 @@ from ..ops import opening
 from ..ops.audit import Action
 from ..ops.opening import NoHistory
 from ..registry import Registry
+from .doors import Door
 from .lasts import Lasts
 from .live import Listener, Picture, Watcher
 from .refusals import Refusal
@@ -35,12 +36,8 @@ log = logging.getLogger("shardwright.console")
 #: may wait for one: those who wait have threads that serve everybody.
 MOST_CONNECTIONS, MOST_IDLE, MOST_IN_LINE = 6, 2, 8
 
-#: For how many seconds a registry's answer is waited for, and a connection that others have.
+#: For how many seconds a registry's answer is waited for, and what others have, or are opening.
 PATIENCE, PATIENCE_IN_LINE = 8.0, 2.0
-
-#: For how many seconds a registry is left alone that did not answer, and after how many it counts as that:
-#: one that says at once why it cannot be used holds nobody up.
-LEFT_ALONE, SLOW = 5.0, 1.0
 
 #: For how many seconds the first look at all jobs is waited for.
 PATIENCE_FOR_ALL = 15.0
@@ -54,25 +51,19 @@ class Connections:
     waiting, and after a while one at most."""
 
     def __init__(self, open_it: Callable[[], Registry], clock: Clock) -> None:
-        self._open = open_it
-        self._clock = clock
+        self._door = Door(open_it, clock, Unreachable)
         self._idle: list[Registry] = []
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._in_line = threading.BoundedSemaphore(MOST_IN_LINE)
         self._closed = False
         self._lock = threading.Lock()
-        self._trouble = ""
-        """Why no connection could be opened the last time, if that took its time."""
-        self._away_until = 0.0
-        self._is_tried = False
-        """Whether somebody tries if it is over."""
 
     @contextmanager
     def borrowed(self) -> Iterator[Registry]:
         """A connection that works, while this lasts. One that breaks is not lent again."""
         self._line_up()
         try:
-            registry = self._taken() or self._opened()
+            registry = self._taken() or self._door.open()
             sound = False
             try:
                 yield registry
@@ -102,26 +93,6 @@ class Connections:
             finally:
                 self._in_line.release()
         raise Refusal(503, "busy", "too many ask this registry at the moment: try again in a moment")
-
-    def _opened(self) -> Registry:
-        """A new one. While the registry does not answer, only one tries, and only once in a while."""
-        with self._lock:
-            began = self._clock.boot()
-            if self._trouble and (self._is_tried or began < self._away_until):
-                raise Unreachable(self._trouble)
-            self._is_tried = bool(self._trouble)
-        why = ""
-        try:
-            return self._open()
-        except (RegistryError, TimeoutError) as error:
-            why = str(error)
-            raise
-        finally:
-            with self._lock:
-                now = self._clock.boot()
-                self._trouble = why if now - began >= SLOW else ""
-                self._away_until = now + LEFT_ALONE
-                self._is_tried = False
 
     def _taken(self) -> Registry | None:
         """One that was kept, and still has its session."""
@@ -158,6 +129,7 @@ class Room:
         self.place = place
         self._connections = Connections(self._open, SystemClock())
         self._store: Store | None = None
+        self._door = Door(lambda: _open_history(place), SystemClock(), HistoryDown)
         self._opening = threading.Lock()
         self.lasts = Lasts(place.name, self.history)
         self._watcher = Watcher(place.name, self._open, self.lasts)
@@ -246,15 +218,22 @@ class Room:
         return opening.registry(self.place.url, patience=PATIENCE)
 
     def _opened(self) -> Store:
-        with self._opening:
+        if self._store is None:
+            self._door.check()
+        if not self._opening.acquire(timeout=PATIENCE_IN_LINE):
+            raise HistoryDown("the history is being opened, and has not answered yet: try again in a moment")
+        try:
             if self._store is None:
-                self._store = _open_history(self.place)
+                self._store = self._door.open()
             return self._store
+        finally:
+            self._opening.release()
 
     def _let_go(self, store: Store) -> None:
-        with self._opening:
-            if self._store is store:
-                self._store = None
+        # Without the lock, for which one would wait as long as somebody opens another: only that of one's own
+        # is taken away, and another is opened only when there is none.
+        if self._store is store:
+            self._store = None
         store.close()
 
 
