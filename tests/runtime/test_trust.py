@@ -6,7 +6,9 @@ import pytest
 
 from shardwright import JobConfig, Scheduler, elasticjob
 from shardwright.alerts import Counts
+from shardwright.errors import JobError
 from shardwright.registry import Put
+from shardwright.runtime.bodies import Body
 from shardwright.runtime.job import trusted
 from shardwright.testing import Cluster
 from tests.alerts.web import Web
@@ -91,6 +93,40 @@ def test_a_call_with_a_secret_may_be_changed_but_for_its_place_and_its_secret(cl
         scheduler.http("job", web.url, method="PUT", data=data, **EVERY_MINUTE)
         rewrite(cluster, scheduler, props={**scheduler.jobs[0].config.props, "http.method": "POST"})
         assert [posted.body for posted in web.posted.all] == [CANARY.encode()]
+
+
+@pytest.mark.parametrize("places", [None, ["spark.master"]])
+def test_a_type_of_ones_own_that_somebody_sent_elsewhere_is_made_no_run(
+    places: list[str] | None, cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    ran: list[str] = []
+
+    def make(config: JobConfig) -> Body:
+        return lambda shard: ran.append(config.props["spark.master"])
+
+    scheduler = Scheduler("memory://")
+    scheduler.add_type("SPARK", make, places=places)
+    ours = {"spark.master": "ours", "spark.password": "${env:DATABASE_PASSWORD}"}
+    scheduler.typed("SPARK", "job", props=ours, **EVERY_MINUTE)
+    rewrite(cluster, scheduler, props={**ours, "spark.master": "theirs"})
+    assert ran == []
+    assert "spark.password is withheld: this program declares another spark.master" in caplog.text
+
+
+def test_one_that_says_where_it_sends_to_may_be_changed_in_all_else(cluster: Cluster) -> None:
+    ran: list[str] = []
+
+    def make(config: JobConfig) -> Body:
+        return lambda shard: ran.append(config.props["spark.cores"])
+
+    scheduler = Scheduler("memory://")
+    scheduler.add_type("SPARK", make, places=["spark.master"])
+    ours = {"spark.master": "ours", "spark.cores": "1", "spark.password": "${env:DATABASE_PASSWORD}"}
+    scheduler.typed("SPARK", "job", props=ours, **EVERY_MINUTE)
+    rewrite(cluster, scheduler, props={**ours, "spark.cores": "2"})
+    assert ran == ["2"]
+    with pytest.raises(JobError, match=r"places is a list of props: write \('spark.master',\)"):
+        scheduler.add_type("FLINK", make, places="spark.master")
 
 
 def test_an_alert_that_somebody_sent_elsewhere_in_the_registry_is_in_the_log(cluster: Cluster) -> None:

@@ -28,8 +28,9 @@ class Job:
     kind: str = ""
     """What Java members know its code by: a class name, or a type such as SCRIPT."""
     listeners: tuple[Listener, ...] = ()
-    places: tuple[str, ...] = ()
-    """Which of its props say where what it does is sent to; what begins as they do is its own."""
+    places: tuple[str, ...] | None = ()
+    """Which of its props say where what it does is sent to, and what begins as they do is its own. None: any
+    may, and all are."""
 
     @property
     def name(self) -> str:
@@ -47,8 +48,8 @@ class Job:
         """Refuse to send our secrets where we do not, and others that we do not have."""
         elsewhere = trust.moved(props, self.config.props, self.places)
         held = trust.withheld(props, self.config.props, self.places, elsewhere)
-        own = {place.partition(".")[0] for place in self.places}
-        found = [why for key, why in held.items() if key.partition(".")[0] in own]
+        own = None if self.places is None else {place.partition(".")[0] for place in self.places}
+        found = [why for key, why in held.items() if own is None or key.partition(".")[0] in own]
         if found:
             raise JobError(sentences.together(found))
 

@@ -40,11 +40,15 @@ class JobTypes:
             SCRIPT: _by_props(lambda props, bound: self._script(props, bound)),
             HTTP: _by_props(lambda props, bound: self._http(props)),
         }
+        self._places: dict[str, tuple[str, ...] | None] = {SCRIPT: (), HTTP: (URI,)}
         self._by_class: dict[type, Callable[[Any, JobConfig], Body]] = {Dataflow: Dataflow.with_settings}
 
-    def add(self, name: str, make: Make) -> None:
+    def add(self, name: str, make: Make, places: Iterable[str] | None = None) -> None:
         if name in self._makes:
             raise JobError(f"there is a job type {name!r} already: give this one another name")
+        if isinstance(places, str):
+            raise JobError(f"places is a list of props: write ({places!r},)")
+        self._places[name] = None if places is None else tuple(places)
         self._makes[name] = make
 
     def add_class(self, of: type, make: Callable[[Any, JobConfig], Body]) -> None:
@@ -69,9 +73,9 @@ class JobTypes:
             )
         return self._makes[name]
 
-    def places(self, name: str) -> tuple[str, ...]:
-        """Which props say where a type sends what it is given."""
-        return (URI,) if name == HTTP else ()
+    def places(self, name: str) -> tuple[str, ...] | None:
+        """Which props say where a type sends what it is given; None where any may."""
+        return self._places[name]
 
     def _script(self, props: Mapping[str, str], bound: bool) -> Body:
         from ..executors.script import Script

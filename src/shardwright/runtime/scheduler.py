@@ -216,9 +216,13 @@ class Scheduler:
         make(config)  # what is wrong with it is said now
         self._declare(Job(config, make, kind, heard, self._types.places(kind)))
 
-    def add_type(self, kind: str, make: Make) -> None:
-        """Add a job type: `make` makes what is run for a shard out of the settings that hold."""
-        self._types.add(kind, make)
+    def add_type(self, kind: str, make: Make, *, places: Iterable[str] | None = None) -> None:
+        """Add a job type: `make` makes what is run for a shard out of the settings that hold.
+
+        `places` are the props that say where it sends what it is given: where the registry has others than
+        this program declares, a run that would send our secrets there fails instead. If unsaid, any may be.
+        """
+        self._types.add(kind, make, places)
 
     def add_class(self, of: type[C], make: Callable[[C, JobConfig], Body]) -> None:
         """Add a job type for objects of a class, which `add` then takes: `make` makes what is run for a shard
