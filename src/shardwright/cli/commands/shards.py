@@ -47,7 +47,8 @@ def _owner(item: Item) -> str:
 
 def _outcome(item: Item) -> str:
     """How the last fire came out; the one that runs has not yet."""
-    return NONE if item.running_fire and not item.last_fire else said(item.last_outcome)
+    is_of_the_calendar = item.running_fire and not item.running_fire.startswith("#")
+    return NONE if is_of_the_calendar and not item.last_fire else said(item.last_outcome)
 
 
 def _run(item: Item) -> str:
