@@ -38,6 +38,8 @@ def hear(handlers: Mapping[signal.Signals, Handler], wakes: socket.socket) -> Ca
         signal.signal(number, handler)
 
     def have_all_as_before() -> None:
+        if heard not in _heard:
+            return  # in a fork, where it is so already
         for number, (_, before) in heard.items():
             signal.signal(number, before)
         signal.set_wakeup_fd(woken_before)

@@ -2,13 +2,15 @@
 
 import os
 import signal
+import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from shardwright.runtime.ending import Ending
-from shardwright.signals import Handler
+from shardwright.signals import Handler, hear
 
 
 @pytest.fixture
@@ -90,3 +92,20 @@ def test_a_fork_does_about_signals_what_was_done_before_and_wakes_nobody(ending:
         assert os.waitpid(fork, 0) == (fork, 0)
         assert signal.getsignal(signal.SIGUSR1) == ours
         assert signal.SIGUSR1 not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_a_fork_that_ends_what_its_parent_began_breaks_nothing(ending: Ending) -> None:
+    handlers = telling(ending)
+    before = signal.getsignal(signal.SIGUSR1)
+    mine, wakes = socket.socketpair()
+    with mine, wakes:
+        wakes.setblocking(False)
+        have_all_as_before = hear(handlers, wakes)
+        fork = os.fork()
+        if not fork:
+            try:
+                have_all_as_before()
+            finally:
+                os._exit(0 if signal.getsignal(signal.SIGUSR1) == before and sys.exception() is None else 1)
+        have_all_as_before()
+    assert os.waitpid(fork, 0) == (fork, 0)
