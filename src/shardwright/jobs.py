@@ -92,7 +92,7 @@ class JobConfig(BaseModel):
     strategy: kinds.Strategy = _STICKY
     """How shards are shared out: sticky, one of ElasticJob's four, or one of your own by its name."""
     pool: kinds.MaybeWord = None
-    """How many threads a Java member runs its shards on: CPU or SINGLE_THREAD."""
+    """Threads of the job's own: CPU, SINGLE_THREAD or a number; Java members know the first two."""
     pool_key: PoolKey = "jobExecutorThreadPoolSizeProviderType"
     """What the pool is called by this job's Java members: so from 3.0.5 on, jobExecutorServiceHandlerType
     before."""
