@@ -13,6 +13,8 @@ from shardwright.registry.memory import Effects, Store
 from shardwright.registry.writes import Write
 
 if TYPE_CHECKING:
+    from shardwright.coordination.step import Claim
+
     from .world import Process, World
 
 #: For how long everything a shard needs must have been well before it counts that it did not run.
@@ -161,6 +163,11 @@ class Watch:
             self.claims[item, cursor.run.attempt] = self.world.store.number
             self.claimed.add((item, cursor.run.fire, cursor.run.tries))
             self._claimed_by_right(item, cursor.run)
+
+    def is_overtaken(self, run: "Claim") -> bool:
+        """Whether a fire that came beside this run is the one looked after, even if it was not to begin."""
+        newest = max(number for (item, _), number in self.claims.items() if item == run.item)
+        return self.world.settings.overlap == "allow" and self.claims[run.item, run.attempt] < newest
 
     def _claimed_by_right(self, item: int, run: claim.Tenure) -> None:
         """Who claims is in the job and owns the shard, or has taken it over in the same commit."""

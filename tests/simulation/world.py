@@ -446,6 +446,7 @@ class World:
                 if (each.claim.item, each.claim.attempt) in other.running
                 and each.claim.fire == fire
                 and each.claim.tries < RERUN  # else it has been run before
+                and not self.watch.is_overtaken(each.claim)
                 and self._is_alive(other)
                 and each.claim.item < self.settings.shards
                 and (

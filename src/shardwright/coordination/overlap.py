@@ -3,8 +3,8 @@
     skip      nothing: it is passed over
     queue     it is made good right after that run; any number of them collapses to one
     cancel    it ends that run, and comes in its place
-    allow     it runs beside it. Only the newest run of a shard is looked after: should its member die, the
-              older ones are not run again
+    allow     it runs beside it. Only the newest run of a shard is looked after, even if it is not to begin:
+              should its member die, the older ones are not run again, and no barrier waits for them
 
 Where a job says nothing of it, ElasticJob's `misfire` does: queue, or skip.
 """
