@@ -1,11 +1,14 @@
 """Each change has the effect on the nodes that ElasticJob's own operations have, and no other."""
 
 import pytest
+from kazoo.client import KazooClient
+from kazoo.security import make_digest_acl
 
 from shardwright.coordination.claim import Cursor, Tenure
 from shardwright.errors import OperationError
 from shardwright.ops import steering
 from shardwright.registry import Delete, Node, Put
+from tests.zookeeper_server import Server
 
 from .bureau import JAVA, JAVA2, PY, PY2, Bureau
 from .races import just_before
@@ -346,6 +349,22 @@ def test_who_comes_while_all_are_asked_to_fire_is_asked_too(
     assert done.changed == (f"{JAVA} was asked to fire", f"{PY} was asked to fire")
     assert bureau.names("trigger") == (JAVA, PY)
     assert [each.detail for each in bureau.audit] == [f"{who} was asked to fire" for who in (JAVA, PY)]
+
+
+@pytest.mark.zookeeper
+def test_who_is_kept_from_us_is_looked_for_once_when_all_are_asked_to_fire(zookeeper: Server) -> None:
+    """Replicas that log in, one after the other, make nodes that nobody else may see."""
+    with Bureau.on_zookeeper(zookeeper.hosts) as bureau:
+        bureau.of(PY, PY2)
+        other = KazooClient(zookeeper.hosts)
+        other.start()
+        theirs = [make_digest_acl("they", "s3cret", all=True)]
+        other.set_acls(bureau.path(f"instances/{PY2}"), theirs)
+        other.stop()
+        other.close()
+        done = bureau.operator.trigger("j")
+        assert done.changed == (f"{PY} was asked to fire",)
+        assert len(bureau.audit) <= 2
 
 
 def test_where_who_came_cannot_be_asked_any_more_it_is_said_that_the_others_were(

@@ -87,9 +87,10 @@ class Operator:
 
         done = self._change("trigger", job, plan)
         try:
-            while not asked.issuperset(looking.members(self.registry, job)):
+            while came := set(looking.members(self.registry, job)) - asked:
                 more = self._change("trigger", job, plan)
                 done = replace(done, changed=(*done.changed, *more.changed))
+                asked |= came  # also one that we may not see, who cannot be asked
         except (OperationError, RegistryError, TimeoutError) as error:
             asked_so_far = "; ".join(done.changed)
             raise Overtaken(
