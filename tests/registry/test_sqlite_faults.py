@@ -1,5 +1,6 @@
 """What happens to processes, files and disks, done to the SQLite driver for real."""
 
+import gc
 import logging
 import os
 import random
@@ -232,6 +233,25 @@ def test_who_holds_the_lock_is_read_from_the_systems_list() -> None:
         "7: POSIX  ADVISORY  WRITE 17 fe:00:131 100 EOF\n"
     )
     assert list(holder.lockers(locks, 131)) == [16, 17]
+
+
+@pytest.mark.parametrize("last", ["registry keeper", "registry clerk"])
+def test_where_the_system_has_no_threads_left_nothing_stays_open(
+    last: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == last:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(RuntimeError):
+        connect(url(path))
+    gc.collect()
+    descriptors = [each for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+    assert [each for each in descriptors if str(each.readlink()).startswith(str(path))] == []
 
 
 # -- fork -------------------------------------------------------------------------------------------------

@@ -113,8 +113,14 @@ class Clerk:
         return self._trouble or self._blockade.trouble
 
     def start(self) -> None:
-        self._keeper.start()
-        self._thread.start()
+        try:
+            self._keeper.start()
+            self._thread.start()
+        except BaseException:  # the system has no threads left, and nobody else would close the file
+            self._keeper.stop()
+            if self._file is not None:
+                self._file.close()
+            raise
 
     def put(self, *requests: Request) -> None:
         """Any thread may; what is put together is found together."""

@@ -100,7 +100,11 @@ class File:
         self.path = path
         self._connection = schema.open_file(path, patience=patience, plant=plant)
         self._log = Path(f"{path}-wal")
-        self._inodes = self._look()
+        try:
+            self._inodes = self._look()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         self._connection.close()

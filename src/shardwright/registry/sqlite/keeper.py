@@ -60,7 +60,7 @@ class Keeper:
 
     def stop(self, *, wait: bool = True) -> None:
         self._stop.set()
-        if wait:
+        if wait and self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:
