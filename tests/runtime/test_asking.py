@@ -1,7 +1,8 @@
 """Asking all members of a job to fire, while some come and go."""
 
 from shardwright import Scheduler, Shard
-from shardwright.registry import Landed, Unknown
+from shardwright.registry import Create, Landed, Unknown
+from shardwright.runtime.asking import Asking
 from shardwright.testing import Cluster, Replica
 
 
@@ -53,6 +54,28 @@ def test_who_asks_and_is_cut_off_before_it_can_look_who_has_come_is_told_what_is
     registry.disconnect(lose_requests=True)
     cluster.advance(seconds=30)
     assert isinstance(asked.result().result(), Landed)
+
+
+def test_who_came_and_was_asked_by_somebody_else_has_not_been_left_out() -> None:
+    cluster = Cluster()
+    other, registry = cluster.store.connect(), cluster.store.connect()
+    other.commit(Create(f"{other.namespace}/job/instances/a"))
+    registry.mirror(f"{registry.namespace}/job")
+
+    def pass_time(seconds: float) -> None:
+        cluster.advance(seconds=seconds)
+        registry.pump()
+
+    pass_time(1)
+    registry.delay(requests=1.0)
+    asked = Asking(registry, "job", "").begin()
+    other.commit(Create(f"{other.namespace}/job/instances/c"))
+    for _ in range(2):  # the request has landed, then it is seen who has come
+        pass_time(1)
+    other.commit(Create(f"{other.namespace}/job/trigger/c"))
+    for _ in range(3):
+        pass_time(1)
+    assert isinstance(asked.result(), Landed)
 
 
 def test_where_who_came_cannot_be_asked_any_more_it_is_said_that_the_others_were() -> None:

@@ -16,7 +16,7 @@ from . import claim
 from .step import Create, Forbid, Put, Write
 from .view import View, birth
 
-OWED = "~owed"
+ROOT, OWED = "trigger", "~owed"
 
 #: How many characters a parameter may have: it goes with the shard's cursor.
 LONGEST = 2000
@@ -24,7 +24,7 @@ _DIGITS = 25
 
 
 def node(who: str) -> str:
-    return f"trigger/{who}"
+    return f"{ROOT}/{who}"
 
 
 def owed_node(item: int) -> str:

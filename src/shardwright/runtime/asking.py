@@ -9,7 +9,10 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 
 from ..coordination import instance, request
-from ..registry import Create, Delete, Landed, Outcome, Registry, Unknown
+from ..registry import Create, Delete, Landed, Outcome, Refused, Registry, Unknown
+
+#: What is below each of some nodes, as the registry answers it.
+Names = dict[str, tuple[str, ...] | None]
 
 
 class Asking:
@@ -22,8 +25,9 @@ class Asking:
         self._parameter = parameter
         self._tree = registry.mirror(f"{registry.namespace}/{job}")
         self._members = self._tree.full(instance.ROOT)
+        self._requests = self._tree.full(request.ROOT)
         self._asked: set[str] = set()
-        self._landed = False
+        self._landed: Landed | None = None
 
     def begin(self) -> "Future[Outcome]":
         self._ask(self._tree.children(instance.ROOT))
@@ -34,25 +38,43 @@ class Asking:
         self._asked.update(new)
         old = [Delete(self._node(who)) for who in new if request.node(who) in self._tree]
         asks = [Create(self._node(who), self._parameter) for who in new]
-        self._registry.commit(*old, *asks).add_done_callback(self._answered)
+        self._registry.commit(*old, *asks).add_done_callback(lambda answer: self._answered(new, answer))
 
-    def _answered(self, answer: "Future[Outcome]") -> None:
+    def _answered(self, new: list[str], answer: "Future[Outcome]") -> None:
         outcome = answer.result()
-        if not isinstance(outcome, Landed):
-            came = Unknown(f"all were asked but who came meanwhile: {outcome.why}")
-            self.outcome.set_result(came if self._landed else outcome)
-            return
-        self._landed = True
-        seen = self._registry.names([self._members], fresh=True)
-        seen.add_done_callback(lambda found: self._look_who_has_come(outcome, found))
+        if isinstance(outcome, Landed):
+            self._landed = outcome
+            seen = self._registry.names([self._members], fresh=True)
+            seen.add_done_callback(self._look_who_has_come)
+        elif self._landed is None:
+            self.outcome.set_result(outcome)
+        elif isinstance(outcome, Refused):
+            # They may have gone again, or been asked by somebody else.
+            seen = self._registry.names([self._members, self._requests], fresh=True)
+            seen.add_done_callback(lambda found: self._look_who_is_left(new, outcome.why, found))
+        else:
+            self._say_unknown(outcome.why)
 
-    def _look_who_has_come(self, landed: Landed, found: "Future[dict[str, tuple[str, ...] | None]]") -> None:
+    def _look_who_has_come(self, found: "Future[Names]") -> None:
         """Where we are cut off before we are told, there is nobody more whom we could ask."""
         there = () if found.exception() is not None else found.result()[self._members] or ()
-        if self._asked.issuperset(there):
-            self.outcome.set_result(landed)
-        else:
+        if not self._asked.issuperset(there):
             self._ask(there)
+        elif self._landed is not None:
+            self.outcome.set_result(self._landed)
+
+    def _look_who_is_left(self, new: list[str], why: str, found: "Future[Names]") -> None:
+        if found.exception() is not None:
+            self._say_unknown(why)
+            return
+        there, asked = (found.result()[path] or () for path in (self._members, self._requests))
+        if any(who in there and who not in asked for who in new):
+            self._say_unknown(why)
+        elif self._landed is not None:
+            self.outcome.set_result(self._landed)
+
+    def _say_unknown(self, why: str) -> None:
+        self.outcome.set_result(Unknown(f"all were asked but who came meanwhile: {why}"))
 
     def _node(self, who: str) -> str:
         return self._tree.full(request.node(who))

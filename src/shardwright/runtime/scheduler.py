@@ -39,7 +39,7 @@ from ..executors.process import Isolated
 from ..history import check_place
 from ..history.events import Consumer
 from ..jobs import JobConfig
-from ..registry import Landed
+from ..registry import Landed, Unknown
 from ..registry.url import found, parse
 from ..signals import Handler
 from . import arguments, aside, bodies, identity, parent
@@ -414,8 +414,12 @@ class Scheduler:
             raise JobError(process.refused(name) or f"this process is not in the job {name!r} any more")
         asked = self._wait(process.trigger(name, parameter), wait, doing, since)
         outcome = self._wait(asked, wait, doing, since)
+        if isinstance(outcome, Unknown):
+            raise JobError(
+                f"the job {name!r} may have been asked to fire: {outcome.why}; look before you try again"
+            )
         if not isinstance(outcome, Landed):
-            raise JobError(f"the job {name!r} could not be asked to fire: {outcome}; try again")
+            raise JobError(f"the job {name!r} could not be asked to fire: {outcome.why}; try again")
 
     def is_leader(self, name: str, *, wait: float = 5.0) -> bool:
         """Whether this process leads a job, waiting until somebody does; TimeoutError if nobody does in
