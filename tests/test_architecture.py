@@ -17,7 +17,7 @@ Sources = Mapping[str, str]  # what each file says, by its path below the packag
 Rule = Callable[[Sources], Iterator[str]]
 
 FLOORS: tuple[set[str], ...] = (
-    {"errors", "clock", "logs"},
+    {"errors", "clock", "logs", "forks"},
     {"registry"},  # and beside it, strangers to it, the WORDS: every module at the top that is not named here
     {"coordination"},
     {"executors", "alerts", "history"},

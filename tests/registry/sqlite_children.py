@@ -10,9 +10,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
+from shardwright import forks
 from shardwright.errors import RegistryError
 from shardwright.registry import Create, Landed, Outcome, Registry, Session, State, connect
-from shardwright.registry.sqlite import SqliteRegistry, file, forks
+from shardwright.registry.sqlite import SqliteRegistry, file
 from shardwright.registry.sqlite.requests import Question
 
 
@@ -142,7 +143,7 @@ def forker_whose_clerk_is_stuck(url: str) -> None:
         return int(go_on.wait(60))
 
     def ask(file: file.File) -> Callable[[], None]:
-        file._connection._connection.create_function("stand", 0, stand)
+        file._connection.plain.create_function("stand", 0, stand)
         file._connection.row("select stand()")
         return lambda: None
 

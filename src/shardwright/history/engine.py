@@ -27,8 +27,9 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from .. import secrets
+from .. import forks, secrets
 from ..errors import MissingExtra, ShardwrightError
+from .lent import mind_forks
 
 _DRIVERS = {
     "sqlite": "sqlite+pysqlite",
@@ -176,10 +177,10 @@ def _make_file(url: URL) -> None:
         raise HistoryError(f"the history {file} cannot be made: {error.strerror}") from error
     os.close(handle)
     try:
-        with closing(sqlite3.connect(whole)) as connection:
-            connection.execute("pragma auto_vacuum = incremental")
-            connection.execute("pragma journal_mode = wal")
-            connection.execute("vacuum")  # without anything written, the settings would not be kept
+        with closing(forks.Connection(whole, lambda: sqlite3.connect(whole))) as connection:
+            connection.row("pragma auto_vacuum = incremental")
+            connection.row("pragma journal_mode = wal")
+            connection.row("vacuum")  # without anything written, the settings would not be kept
         with suppress(FileExistsError):  # somebody else was quicker, and theirs is as good
             os.link(whole, file)
     except (OSError, sqlite3.Error) as error:
@@ -191,15 +192,20 @@ def _make_file(url: URL) -> None:
 
 
 def _set_up(engine: Engine, kind: str) -> None:
+    mind_forks(engine)
     if kind != "sqlite":
         return
 
     def connected(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
         # Transactions are begun below, not by the driver, which begins none before the first write.
         connection.isolation_level = None
-        cursor = connection.cursor()
-        cursor.execute("pragma synchronous = full")
-        cursor.close()
+        try:
+            cursor = connection.cursor()
+            cursor.execute("pragma synchronous = full")
+            cursor.close()
+        except BaseException:
+            connection.close()  # nobody else does
+            raise
 
     def begun(connection: Connection) -> None:
         writes = connection.get_execution_options().get(WRITES)

@@ -2,7 +2,6 @@
 
 plan        one commit: what it asks of the tree, and what it does to it
 schema      the tables, and the triggers that do a whole commit in one statement
-forks       connections, and what a fork makes of them
 file        every question and change, one statement each
 place       where a file may live
 liveness    lock files and heartbeats: who is alive

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ...errors import Unreachable, Unsuitable
-from .forks import Connection
+from ...forks import Connection
 
 #: The oldest SQLite that knows all that is used here; 3.40 is what it is tested with.
 OLDEST = (3, 38, 0)

@@ -9,6 +9,8 @@ locks which nobody has, and what it commits would be lost. So
                     opens one of its own: that empties the table. One that was in use cannot be closed, and
                     its file is refused
 
+The registry's connections are inside for a statement, the history's for a transaction.
+
 They are not closed at once: a thread of somebody else's may have been in SQLite, on a file that is none of
 ours, with a mutex that closing asks for and that nobody gives back in the child, and most children never open
 anything. And who closes a file as the last one deletes its log, which may be somebody else's by the time that
@@ -24,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...errors import Unsuitable
+from .errors import Unsuitable
 
 #: The most seconds that a fork waits for those who are in SQLite.
 WAIT = 3.0
@@ -36,11 +38,12 @@ _DESCRIPTORS = Path("/proc/self/fd")
 
 
 class Connection:
-    """A connection to a file. Every call of its methods is one stay inside SQLite, which a fork waits for."""
+    """A connection to a file. Each call of its methods is one stay inside SQLite, which a fork waits for; who
+    uses `plain`, as SQLite has it, is to `enter` before and to `leave` after."""
 
-    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, path: str | Path, connect: Callable[[], sqlite3.Connection]) -> None:
         """Raises Unsuitable where this process cannot open the file because of what it inherited."""
-        found = path.stat()
+        found = Path(path).stat()
         self.file = found.st_dev, found.st_ino
         self._inside = threading.Lock()
         with _door:
@@ -49,7 +52,7 @@ class Connection:
             _open.add(self)
             self._inside.acquire()
         try:
-            self._connection = connect()
+            self.plain = connect()
         except BaseException:
             _open.discard(self)
             raise
@@ -59,21 +62,35 @@ class Connection:
     def row(self, sql: str, parameters: tuple[object, ...] = ()) -> Any:
         """The first row that a statement gives, if any; it must not give another."""
         with self._stay():
-            return self._connection.execute(sql, parameters).fetchone()
+            return self.plain.execute(sql, parameters).fetchone()
 
     def close(self) -> None:
         with self._stay():
-            self._connection.close()
-            _open.discard(self)
+            close(self.plain)
+            self.forget()
+
+    def enter(self) -> None:
+        with _door:
+            self._inside.acquire()
+
+    def leave(self) -> None:
+        self._inside.release()
+
+    def forget(self) -> None:
+        """It is closed: a child inherits nothing."""
+        _open.discard(self)
 
     @contextlib.contextmanager
     def _stay(self) -> Iterator[None]:
-        with _door:
-            self._inside.acquire()
+        self.enter()
         try:
             yield
         finally:
-            self._inside.release()
+            self.leave()
+
+
+#: As SQLite does it, whatever one of a class of ours does besides.
+close = sqlite3.Connection.close
 
 
 #: Whoever goes into SQLite comes through here; who forks keeps it shut.
@@ -146,17 +163,17 @@ def _take_away(files: Iterable[_Identity]) -> bool:
     return True
 
 
-def _check(path: Path, file: _Identity) -> None:
+def _check(path: str | Path, file: _Identity) -> None:
     if any(each.file == file for each in _lost):
         raise Unsuitable(
             f"{path} was in use at the moment when this process was forked, and cannot be opened in it: "
-            "fork again, or before a registry is opened, or start another program instead"
+            "fork again, or before it is opened, or start another program instead"
         )
 
 
 def _close_inherited() -> None:
     while _inherited:
-        _inherited[-1]._connection.close()
+        close(_inherited[-1].plain)
         _inherited.pop()
 
 

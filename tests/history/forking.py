@@ -1,0 +1,107 @@
+"""What processes of their own do in the tests of histories and forks."""
+
+import os
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from shardwright import forks
+from shardwright.history.engine import HistoryDown
+from shardwright.history.store import Store
+
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+def note(store: Store, who: str) -> None:
+    store.audit(at=NOON, who=who, what="w", target="j")
+
+
+def outlived_by_its_fork(file: str) -> None:
+    """Have a forked child that opens the history itself, and close before it does."""
+    store = Store(Path(file))
+    note(store, "parent")
+    (hear, tell), (listen, say) = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        own = Store(Path(file))
+        note(own, "child, early")
+        os.write(tell, b".")
+        os.read(listen, 1)
+        for _ in range(10):
+            note(own, "child, late")
+        own.close()
+        os._exit(0)
+    os.read(hear, 1)
+    store.close()
+    os.write(say, b".")
+    print("child ended", os.waitpid(child, 0)[1], flush=True)
+
+
+def shares_what_is_open_with_its_fork(where: str) -> None:
+    """Go on with a history that a forked child uses as well, as it inherited it."""
+    store = Store(where)
+    note(store, "parent, early")
+    child = os.fork()
+    if child == 0:
+        for _ in range(5):
+            note(store, "child")
+        os._exit(0)
+    for _ in range(5):
+        note(store, "parent, late")
+    print("child ended", os.waitpid(child, 0)[1], flush=True)
+    note(store, "parent, last")
+    store.close()
+
+
+def forks_in_the_midst_of_writes(file: str, times: int) -> None:
+    """Fork again and again while another thread writes: each child opens the history, and writes."""
+    store, over = Store(Path(file)), threading.Event()
+
+    def write() -> None:
+        while not over.is_set():
+            store.writing(lambda connection: [connection.exec_driver_sql("select 1") for _ in range(200)])
+            note(store, "parent")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    for _ in range(times):
+        child = os.fork()
+        if child == 0:
+            own = Store(Path(file))
+            note(own, "child")
+            own.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    over.set()
+    thread.join()
+    store.close()
+    print("all could", flush=True)
+
+
+def forks_in_a_long_transaction(file: str) -> None:
+    """Fork while another thread does not come out of a transaction; the child tries to open the history."""
+    forks.WAIT = 0.05
+    store, stands, go_on = Store(Path(file)), threading.Event(), threading.Event()
+
+    def stand(connection: Connection) -> bool:
+        stands.set()
+        return go_on.wait(60)
+
+    thread = threading.Thread(target=store.reading, args=(stand,))
+    thread.start()
+    stands.wait()
+    child = os.fork()
+    if child == 0:
+        try:
+            Store(Path(file))
+        except HistoryDown as error:
+            print("child:", error, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    go_on.set()
+    thread.join()
+    note(store, "parent")
+    store.close()
+    print("parent could", flush=True)
