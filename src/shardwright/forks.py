@@ -22,6 +22,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -46,15 +47,16 @@ class Connection:
         found = Path(path).stat()
         self.file = found.st_dev, found.st_ino
         self._inside = threading.Lock()
+        self._known = weakref.ref(self, _open.discard)
         with _door:
             _check(path, self.file)
             _close_inherited()
-            _open.add(self)
+            _open.add(self._known)
             self._inside.acquire()
         try:
             self.plain = connect()
         except BaseException:
-            _open.discard(self)
+            self.forget()
             raise
         finally:
             self._inside.release()
@@ -78,7 +80,7 @@ class Connection:
 
     def forget(self) -> None:
         """It is closed: a child inherits nothing."""
-        _open.discard(self)
+        _open.discard(self._known)
 
     @contextlib.contextmanager
     def _stay(self) -> Iterator[None]:
@@ -96,7 +98,8 @@ close = sqlite3.Connection.close
 #: Whoever goes into SQLite comes through here; who forks keeps it shut.
 _door = threading.Lock()
 
-_open: set[Connection] = set()
+_open: "set[weakref.ref[Connection]]" = set()
+"""Whoever lets go of one without closing it has it closed as any other."""
 
 _inherited: list[Connection] = []
 """Connections of the process that forked us, to be closed before we open one."""
@@ -119,7 +122,7 @@ def _before() -> None:
     until = time.monotonic() + WAIT
     _fork.door = _door.acquire(timeout=WAIT)
     _fork.idle = tuple(
-        each for each in list(_open) if each._inside.acquire(timeout=max(0.0, until - time.monotonic()))
+        each for each in _all_open() if each._inside.acquire(timeout=max(0.0, until - time.monotonic()))
     )
 
 
@@ -135,7 +138,7 @@ def _in_the_child() -> None:
     global _door
     # Who does not have the door cannot tell what others do with connections they inherited themselves.
     closable = [*_inherited, *_fork.idle] if _fork.door else []
-    inherited = [*_inherited, *_open]
+    inherited = [*_inherited, *_all_open()]
     _door = threading.Lock()
     _fork.door, _fork.idle = False, ()
     _open.clear()
@@ -143,6 +146,10 @@ def _in_the_child() -> None:
         closable = []
     _inherited[:] = [each for each in inherited if each in closable]
     _lost.extend(each for each in inherited if each not in closable)
+
+
+def _all_open() -> list[Connection]:
+    return [each for found in list(_open) if (each := found()) is not None]
 
 
 def _take_away(files: Iterable[_Identity]) -> bool:
@@ -173,8 +180,11 @@ def _check(path: str | Path, file: _Identity) -> None:
 
 def _close_inherited() -> None:
     while _inherited:
-        close(_inherited[-1].plain)
-        _inherited.pop()
+        each = _inherited.pop()
+        try:
+            close(each.plain)
+        except sqlite3.Error:  # it is as good as in use
+            _lost.append(each)
 
 
 os.register_at_fork(before=_before, after_in_parent=_in_the_parent, after_in_child=_in_the_child)

@@ -5,11 +5,12 @@ import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, insert, select
 
 from shardwright import forks
 from shardwright.history.engine import HistoryDown
 from shardwright.history.store import Store
+from shardwright.history.tables import AUDIT
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
@@ -56,27 +57,58 @@ def shares_what_is_open_with_its_fork(where: str) -> None:
 
 
 def forks_in_the_midst_of_writes(file: str, times: int) -> None:
-    """Fork again and again while another thread writes: each child opens the history, and writes."""
+    """Fork again and again while another thread is in a transaction; each child opens the history, and
+    writes."""
     store, over = Store(Path(file)), threading.Event()
+    go_on, inside = threading.Event(), threading.Event()
+
+    def act(connection: Connection) -> None:
+        row = {"at": NOON, "who": "parent", "what": "w", "target": "j", "detail": "", "outcome": "done"}
+        connection.execute(insert(AUDIT), row)
+        inside.set()
+        for _ in range(200):
+            connection.scalar(select(AUDIT.c.who))
 
     def write() -> None:
-        while not over.is_set():
-            store.writing(lambda connection: [connection.exec_driver_sql("select 1") for _ in range(200)])
-            note(store, "parent")
+        while go_on.wait() and not over.is_set():
+            store.writing(act)
 
     thread = threading.Thread(target=write)
     thread.start()
     for _ in range(times):
+        inside.clear()
+        go_on.set()
+        inside.wait()
         child = os.fork()
         if child == 0:
             own = Store(Path(file))
             note(own, "child")
             own.close()
             os._exit(0)
+        go_on.clear()  # who begins again and again leaves SQLite no turn for others
         assert os.waitpid(child, 0)[1] == 0
     over.set()
+    go_on.set()
     thread.join()
     store.close()
+    print("all could", flush=True)
+
+
+def forks_while_it_is_made(folder: str, times: int) -> None:
+    """Fork again and again while another thread makes a history; each child makes one of its own."""
+    for n in range(times):
+        thread = threading.Thread(target=lambda n=n: Store(Path(folder, f"parent-{n}.db")).close())
+        thread.start()
+        while thread.is_alive() and not list(Path(folder).glob(f"*parent-{n}.db*")):
+            pass  # nothing tells when it has begun
+        child = os.fork()
+        if child == 0:
+            own = Store(Path(folder, f"child-{n}.db"))
+            note(own, "child")
+            own.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        thread.join()
     print("all could", flush=True)
 
 

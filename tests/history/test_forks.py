@@ -1,12 +1,14 @@
 """A process that is forked neither loses what it writes into a history, nor disturbs its parent's."""
 
+import gc
 import sqlite3
+import threading
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from shardwright.history.store import Store
 from shardwright.history.tables import AUDIT
@@ -44,10 +46,35 @@ def test_a_history_that_is_inherited_is_opened_anew(address: str) -> None:
 def test_at_whatever_moment_of_a_transaction_a_process_forks_the_child_can_open_the_history(
     file: Path,
 ) -> None:
-    with Child(forking.forks_in_the_midst_of_writes, str(file), 12) as parent:
+    with Child(forking.forks_in_the_midst_of_writes, str(file), 20) as parent:
         parent.expect("all could", within=60)
         assert parent.wait(20) == 0
-    assert noted(file)["child"] == 12
+    assert noted(file)["child"] == 20
+
+
+def test_a_child_that_is_forked_while_a_history_is_made_can_make_its_own(tmp_path: Path) -> None:
+    with Child(forking.forks_while_it_is_made, str(tmp_path), 5) as parent:
+        parent.expect("all could", within=60)
+        assert parent.wait(20) == 0
+
+
+def test_what_comes_back_to_a_history_that_was_closed_does_not_stay_open(file: Path) -> None:
+    store, come_back = Store(file), threading.Event()
+    lent = threading.Event()
+
+    def ask(connection: Connection) -> None:
+        lent.set()
+        come_back.wait(20)
+
+    reader = threading.Thread(target=store.reading, args=(ask,))
+    reader.start()
+    lent.wait()
+    store.close()
+    come_back.set()
+    reader.join()
+    gc.collect()
+    descriptors = [each for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+    assert [each for each in descriptors if str(each.readlink()).startswith(str(file))] == []
 
 
 def test_a_fork_does_not_wait_for_ever_for_a_transaction_and_its_child_is_told_why_there_is_no_history(

@@ -177,7 +177,8 @@ def _make_file(url: URL) -> None:
         raise HistoryError(f"the history {file} cannot be made: {error.strerror}") from error
     os.close(handle)
     try:
-        with closing(forks.Connection(whole, lambda: sqlite3.connect(whole))) as connection:
+        made = forks.Connection(whole, lambda: sqlite3.connect(whole, check_same_thread=False))
+        with closing(made) as connection:
             connection.row("pragma auto_vacuum = incremental")
             connection.row("pragma journal_mode = wal")
             connection.row("vacuum")  # without anything written, the settings would not be kept

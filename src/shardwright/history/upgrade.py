@@ -32,9 +32,10 @@ def upgrade(engine: Engine, *, trace: bool, old: bool = False) -> None:
     with engine.connect() as connection:
         if _is_done(connection, trace):
             return
-    from alembic import command
-
     with _alone(engine) as connection:
+        # In here, where one who forks waits for us: a fork in the midst of it could never load it itself.
+        from alembic import command
+
         _refuse_newer(connection, shown(engine))
         command.upgrade(_config(connection), "head")
         if trace:
