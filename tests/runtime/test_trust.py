@@ -129,6 +129,26 @@ def test_one_that_says_where_it_sends_to_may_be_changed_in_all_else(cluster: Clu
         scheduler.add_type("FLINK", make, places="spark.master")
 
 
+def test_a_type_that_does_not_say_where_it_sends_to_runs_on_when_only_who_hears_of_it_has_changed(
+    cluster: Cluster,
+) -> None:
+    ran: list[int] = []
+    scheduler = Scheduler("memory://")
+    scheduler.add_type("SPARK", lambda config: lambda shard: ran.append(shard.item))
+    ours = {
+        "spark.cores": "1",
+        "email.host": "mail.example",
+        "email.port": "465",
+        "email.username": "ops",
+        "email.password": "${env:DATABASE_PASSWORD}",
+        "email.from": "jobs@b.example",
+        "email.to": "x@b.example",
+    }
+    scheduler.typed("SPARK", "job", props=ours, error_handler="EMAIL", **EVERY_MINUTE)
+    rewrite(cluster, scheduler, props={**ours, "email.to": "y@b.example"})
+    assert ran == [0]
+
+
 def test_an_alert_that_somebody_sent_elsewhere_in_the_registry_is_in_the_log(cluster: Cluster) -> None:
     def broken() -> None:
         raise ValueError("no such customer")

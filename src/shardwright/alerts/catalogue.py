@@ -42,6 +42,9 @@ _OURS: dict[str, tuple[Factory, tuple[properties.Property, ...]]] = {
     "FEISHU": (feishu.Feishu, feishu.PROPERTIES),
     "WEBHOOK": (webhook.Webhook, webhook.PROPERTIES),
 }
+#: The props that the handlers which come with us read.
+KEYS = frozenset(each.key for _, known in _OURS.values() for each in known)
+
 TYPES = {
     name: Type(factory, partial(properties.faults, known), tuple(each.key for each in known if each.place))
     for name, (factory, known) in _OURS.items()

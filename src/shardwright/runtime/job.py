@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from .. import references, sentences, trust
+from ..alerts import catalogue
 from ..errors import JobError
 from ..jobs import JobConfig
 from ..shard import Shard
@@ -46,6 +47,9 @@ class Job:
 
     def _check_trust(self, props: Mapping[str, str]) -> None:
         """Refuse to send our secrets where we do not, and others that we do not have."""
+        if self.places is None:  # what handlers of alerts read says nothing of where this is sent to
+            ours = self.config.props
+            props = {**props, **{key: ours.get(key, "") for key in catalogue.KEYS}}
         elsewhere = trust.moved(props, self.config.props, self.places)
         held = trust.withheld(props, self.config.props, self.places, elsewhere)
         own = None if self.places is None else {place.partition(".")[0] for place in self.places}
