@@ -49,8 +49,8 @@ class Connection:
         self._inside = threading.Lock()
         self._known = weakref.ref(self, _open.discard)
         with _door:
-            _check(path, self.file)
             _close_inherited()
+            _check(path, self.file)
             _open.add(self._known)
             self._inside.acquire()
         try:
@@ -121,9 +121,9 @@ _fork = _Fork()
 def _before() -> None:
     until = time.monotonic() + WAIT
     _fork.door = _door.acquire(timeout=WAIT)
-    _fork.idle = tuple(
-        each for each in _all_open() if each._inside.acquire(timeout=max(0.0, until - time.monotonic()))
-    )
+    for each in _all_open():
+        if each._inside.acquire(timeout=max(0.0, until - time.monotonic())):
+            _fork.idle += (each,)  # one by one: a signal may break this off, and what is held is let go then
 
 
 def _in_the_parent() -> None:

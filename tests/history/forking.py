@@ -1,7 +1,9 @@
 """What processes of their own do in the tests of histories and forks."""
 
 import os
+import signal
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -59,6 +61,7 @@ def shares_what_is_open_with_its_fork(where: str) -> None:
 def forks_in_the_midst_of_writes(file: str, times: int) -> None:
     """Fork again and again while another thread is in a transaction; each child opens the history, and
     writes."""
+    forks.WAIT = 60  # a disk may take its time
     store, over = Store(Path(file)), threading.Event()
     go_on, inside = threading.Event(), threading.Event()
 
@@ -96,6 +99,7 @@ def forks_in_the_midst_of_writes(file: str, times: int) -> None:
 
 def forks_while_it_is_made(folder: str, times: int) -> None:
     """Fork again and again while another thread makes a history; each child makes one of its own."""
+    forks.WAIT = 60  # a disk may take its time
     for n in range(times):
         thread = threading.Thread(target=lambda n=n: Store(Path(folder, f"parent-{n}.db")).close())
         thread.start()
@@ -137,3 +141,39 @@ def forks_in_a_long_transaction(file: str) -> None:
     note(store, "parent")
     store.close()
     print("parent could", flush=True)
+
+
+def is_interrupted_as_it_forks(folder: str) -> None:
+    """Get a signal while a fork has some histories and waits for another, and go on with all."""
+    forks.WAIT = 60
+    busy = Store(Path(folder, "busy.db"))
+    before = forks._all_open()
+    idle = [Store(Path(folder, f"idle-{n}.db")) for n in range(7)]
+    waited_for = [each for each in forks._all_open() if each not in before]
+    stands, go_on = threading.Event(), threading.Event()
+
+    def stand(connection: Connection) -> bool:
+        stands.set()
+        return go_on.wait(60)
+
+    def interrupt() -> None:
+        end = time.monotonic() + 1  # should the busy one come first, there is nothing to see
+        while time.monotonic() < end and not any(each._inside.locked() for each in waited_for):
+            time.sleep(0.001)  # nothing tells that a fork waits
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threads = [threading.Thread(target=busy.reading, args=(stand,)), threading.Thread(target=interrupt)]
+    threads[0].start()
+    stands.wait()
+    threads[1].start()
+    child = os.fork()  # what a handler raises in the midst of it is printed, and the fork is made
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    for store in (busy, *idle):
+        note(store, "parent")
+        store.close()
+    print("all could", flush=True)

@@ -58,6 +58,7 @@ def test_a_child_that_is_forked_while_a_history_is_made_can_make_its_own(tmp_pat
         assert parent.wait(20) == 0
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_comes_back_to_a_history_that_was_closed_does_not_stay_open(file: Path) -> None:
     store, come_back = Store(file), threading.Event()
     lent = threading.Event()
@@ -75,6 +76,12 @@ def test_what_comes_back_to_a_history_that_was_closed_does_not_stay_open(file: P
     gc.collect()
     descriptors = [each for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
     assert [each for each in descriptors if str(each.readlink()).startswith(str(file))] == []
+
+
+def test_a_signal_that_breaks_a_forks_waiting_off_locks_nobody_out(tmp_path: Path) -> None:
+    with Child(forking.is_interrupted_as_it_forks, str(tmp_path)) as parent:
+        parent.expect("all could", within=60)
+        assert parent.wait(20) == 0
 
 
 def test_a_fork_does_not_wait_for_ever_for_a_transaction_and_its_child_is_told_why_there_is_no_history(
