@@ -56,26 +56,50 @@ def test_who_asks_and_is_cut_off_before_it_can_look_who_has_come_is_told_what_is
     assert isinstance(asked.result().result(), Landed)
 
 
+class Asker:
+    """One that asks all of a job while others come, and whose requests take a second."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster()
+        self._other, self._registry = self.cluster.store.connect(), self.cluster.store.connect()
+        self.make("instances/a")
+        self._registry.mirror(f"{self._registry.namespace}/job")
+        self.wait(1)
+        self._registry.delay(requests=1.0)
+        self.asked = Asking(self._registry, "job", "").begin()
+
+    def make(self, *paths: str) -> None:
+        self._other.commit(*(Create(self._path(path)) for path in paths))
+
+    def has(self, path: str) -> bool:
+        return self._path(path) in self.cluster.store.nodes
+
+    def wait(self, seconds: int) -> None:
+        for _ in range(seconds):
+            self.cluster.advance(seconds=1)
+            self._registry.pump()
+
+    def _path(self, path: str) -> str:
+        return f"{self._other.namespace}/job/{path}"
+
+
 def test_who_came_and_was_asked_by_somebody_else_has_not_been_left_out() -> None:
-    cluster = Cluster()
-    other, registry = cluster.store.connect(), cluster.store.connect()
-    other.commit(Create(f"{other.namespace}/job/instances/a"))
-    registry.mirror(f"{registry.namespace}/job")
+    asker = Asker()
+    asker.make("instances/c")
+    asker.wait(2)  # the request has landed, then it is seen who has come
+    asker.make("trigger/c")
+    asker.wait(3)
+    assert isinstance(asker.asked.result(), Landed)
 
-    def pass_time(seconds: float) -> None:
-        cluster.advance(seconds=seconds)
-        registry.pump()
 
-    pass_time(1)
-    registry.delay(requests=1.0)
-    asked = Asking(registry, "job", "").begin()
-    other.commit(Create(f"{other.namespace}/job/instances/c"))
-    for _ in range(2):  # the request has landed, then it is seen who has come
-        pass_time(1)
-    other.commit(Create(f"{other.namespace}/job/trigger/c"))
-    for _ in range(3):
-        pass_time(1)
-    assert isinstance(asked.result(), Landed)
+def test_who_comes_while_one_who_had_come_is_asked_by_somebody_else_is_asked_too() -> None:
+    asker = Asker()
+    asker.make("instances/c")
+    asker.wait(2)
+    asker.make("trigger/c", "instances/d")
+    asker.wait(6)
+    assert isinstance(asker.asked.result(), Landed)
+    assert asker.has("trigger/d")
 
 
 def test_where_who_came_cannot_be_asked_any_more_it_is_said_that_the_others_were() -> None:

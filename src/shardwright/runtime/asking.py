@@ -70,6 +70,8 @@ class Asking:
         there, asked = (found.result()[path] or () for path in (self._members, self._requests))
         if any(who in there and who not in asked for who in new):
             self._say_unknown(why)
+        elif not self._asked.issuperset(there):
+            self._ask(there)
         elif self._landed is not None:
             self.outcome.set_result(self._landed)
 
