@@ -148,7 +148,7 @@ def test_of_very_many_who_ask_a_history_that_hangs_one_waits_for_it_and_nobody_a
             return str(error)
 
     monkeypatch.setattr(desks, "PATIENCE_IN_LINE", 0.05)
-    monkeypatch.setattr(engine, "PATIENCE", 2)
+    monkeypatch.setattr(engine, "PATIENCE", 4)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         deaf.setblocking(False)
         history = f"postgresql://127.0.0.1:{deaf.getsockname()[1]}/history"

@@ -186,8 +186,10 @@ class Desk:
             watch.start()
         except RuntimeError:  # the system has no threads left: better unwatched than not at all
             log.warning("no thread is left to watch the error handler %s by", kind)
-        yield
-        watch.cancel()
+        try:
+            yield
+        finally:
+            watch.cancel()
 
     def _leave_behind(self, thread: threading.Thread, kind: str) -> None:
         """Another is to send what waits: this one may never come back."""

@@ -223,9 +223,10 @@ class Room:
         if not self._opening.acquire(timeout=PATIENCE_IN_LINE):
             raise HistoryDown("the history is being opened, and has not answered yet: try again in a moment")
         try:
-            if self._store is None:
-                self._store = self._door.open()
-            return self._store
+            store = self._store  # asked once: who lets go of it does so without the lock
+            if store is None:
+                store = self._store = self._door.open()
+            return store
         finally:
             self._opening.release()
 
