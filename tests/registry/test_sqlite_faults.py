@@ -133,6 +133,17 @@ def test_the_nodes_of_a_killed_process_are_gone_within_a_blink(path: Path) -> No
         assert [each.name for each in place.sessions_of(path).iterdir()] == [id_of(registry)]
 
 
+def test_who_opens_the_file_after_all_others_were_killed_never_sees_their_nodes(path: Path) -> None:
+    """Who asks but once, as a command does, has gone before anybody's next look."""
+    for _ in range(3):
+        with Child(sqlite_children.member, url(path), f"{ROOT}/me") as child:
+            child.expect("ready")
+            os.kill(child.pid, signal.SIGKILL)
+            child.wait(20)
+        with opened(path) as registry:
+            assert read(registry, f"{ROOT}/me") is None
+
+
 def test_many_processes_may_open_a_file_that_is_not_there_yet_at_once(path: Path) -> None:
     children = [Child(sqlite_children.opener, url(path)) for _ in range(5)]
     try:
@@ -747,7 +758,10 @@ def text(path: Path) -> None:
 @pytest.mark.parametrize(
     ("prepare", "sentence"),
     [
-        (folder_for_all, "others may write to .*: name a folder of its own"),
+        (
+            folder_for_all,
+            "others may write to .*: name a folder of its own, .*, or keep them out: chmod go-w ",
+        ),
         (half, "cannot be used .*malformed"),
         (link, "is a symbolic link: name the file itself"),
         (Path.mkdir, "is a folder: name a file in it"),
@@ -769,6 +783,17 @@ def test_a_file_of_ours_that_others_may_read_is_kept_to_ourselves_from_now_on(pa
     path.chmod(0o644)
     with opened(path):
         assert oct(path.stat().st_mode & 0o777) == "0o600"
+
+
+@pytest.mark.parametrize("prepare", [other_database, text])
+def test_a_file_that_is_somebody_elses_is_left_as_it_is(path: Path, prepare: Callable[[Path], None]) -> None:
+    prepare(path)
+    path.chmod(0o664)
+    before = path.read_bytes()
+    with pytest.raises(Unsuitable):
+        connect(url(path))
+    assert (oct(path.stat().st_mode & 0o777), path.read_bytes()) == ("0o664", before)
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize("slashes", ["/", "//", "///"])

@@ -86,8 +86,8 @@ class Clerk:
         self._dead: dict[str, str] = {}
         self._stopping = False
 
-        self._folder = place.prepare(path)
-        self._file: File | None = File(path, patience=patience, plant=plant)
+        self._file: File | None
+        self._file, self._folder = self._open(patience)
         self._tenure: Tenure | None = None
         self._entered = False
         self._sessions: dict[str, float] = {}
@@ -234,9 +234,15 @@ class Clerk:
         if self._tenure is not None and self._tenure.session.lease_left() <= 0:
             self._abandon()
         if self._tenure is None:
-            liveness.sweep(self._folder, file.sessions())
+            sessions = file.sessions()
+            liveness.sweep(self._folder, sessions)
             self._tenure = self._new_tenure()
             self._keeper.hold(self._tenure)
+            # Who asks once and goes has no time for the keeper's first look, and is not to meet the dead.
+            self._dead.update(liveness.ended(self._folder, sessions, self._clock.boot()))
+            self._end_the_dead(file)
+        if self._dead:
+            return
         session = self._tenure.session.id
         if self._change(lambda: file.begin(session, os.getpid(), self._timeout)):
             self._join(file, self._tenure)
@@ -312,7 +318,8 @@ class Clerk:
         if not doomed or not self._change(lambda: file.end(doomed)):
             return
         for session, why in self._dead.items():
-            log.info("%s: session %s is ended: %s", self._path, session, why)
+            say = log.debug if why in liveness.IN_ORDER else log.info
+            say("%s: session %s is ended: %s", self._path, session, why)
         self._dead.clear()
         liveness.remove(self._folder, doomed)
 
@@ -403,10 +410,20 @@ class Clerk:
             file, self._file = self._file, None
             file.close()
 
+    def _open(self, patience: float) -> tuple[File, Path]:
+        """The file, and the folder of its sessions."""
+        place.prepare(self._path)
+        file = File(self._path, patience=patience, plant=self._plant)
+        try:
+            return file, place.settle(self._path)
+        except BaseException:
+            file.close()
+            raise
+
     def _reopen(self) -> File:
         """Open the file anew. The session goes on if it is still in there and was kept alive meanwhile."""
-        place.prepare(self._path)
-        file = self._file = File(self._path, patience=schema.SLICE, plant=self._plant)
+        file, _ = self._open(schema.SLICE)
+        self._file = file
         self._trouble = ""
         tenure = self._tenure
         if tenure is not None and tenure.session.lease_left() > 0 and self._meet(file):

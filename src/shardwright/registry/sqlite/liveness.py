@@ -25,6 +25,10 @@ MARGIN = 0.15
 BEATS = 5
 LOOKS = 10
 
+#: Why a session has ended whose process has left, whoever was to take it out of the file.
+DELETED, GONE = "its lock file was deleted", "it has gone"
+IN_ORDER = frozenset({DELETED, GONE})
+
 _BEAT = re.compile(rb"([0-9a-f-]*) ([0-9.]+) ([0-9]+) ([0-9a-f]{8})\n")
 
 
@@ -108,7 +112,7 @@ class _Other:
     def fate(self, now: float) -> str | None:
         """Why the session must be taken for ended, if it must."""
         if os.fstat(self._descriptor).st_nlink == 0:
-            return "its lock file was deleted"
+            return DELETED
         if self._is_free():
             return "its process has died"
         if now >= self._read_next:
@@ -159,7 +163,7 @@ class Others:
                 if other is None:
                     other = self._open[session] = _Other(self._folder / session, timeout, now)
             except FileNotFoundError:
-                yield session, "it has gone"
+                yield session, GONE
                 continue
             fate = other.fate(now)
             if fate is not None:
@@ -169,6 +173,13 @@ class Others:
         for other in self._open.values():
             other.close()
         self._open.clear()
+
+
+def ended(folder: Path, sessions: Mapping[str, float], now: float) -> dict[str, str]:
+    """Those of these sessions that have ended, and why, by one look; none where it cannot be had."""
+    with contextlib.closing(Others(folder)) as others, contextlib.suppress(OSError):
+        return dict(others.look(sessions, now))
+    return {}
 
 
 def remove(folder: Path, sessions: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ import os
 import re
 import sqlite3
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...errors import Unsuitable
@@ -26,10 +27,9 @@ _LOCAL_FUSE = {"fuse.fuse-overlayfs", "fuse.mergerfs", "fuse.gocryptfs", "fuse.e
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
-def prepare(path: Path) -> Path:
-    """Make the file, its folder and the folder for its sessions, each for us alone, unless they are there.
-
-    Gives back the sessions' folder. Raises Unsuitable, with what to do, where this is no place for it.
+def prepare(path: Path) -> None:
+    """Make the file and its folder, each for us alone, unless they are there. What is there is left as it is:
+    it may be somebody else's. Raises Unsuitable, with what to do, where this is no place for it.
     """
     if sqlite3.sqlite_version_info < schema.OLDEST:
         oldest = ".".join(map(str, schema.OLDEST))
@@ -37,17 +37,31 @@ def prepare(path: Path) -> Path:
             f"this Python comes with SQLite {sqlite3.sqlite_version}, and {oldest} is needed: "
             "use a newer Python, or zookeeper://"
         )
-    try:
+    with _told_as_unsuitable(path):
         _check_file_system(path)
         _make_folder(path.parent)
         _make_file(path)
+
+
+def settle(path: Path) -> Path:
+    """Keep a file that has turned out to be a registry to ourselves, and make the folder for its sessions,
+    which is given back. Raises Unsuitable as well."""
+    with _told_as_unsuitable(path):
+        for each in (path, *(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm"))):
+            _keep_to_ourselves(each)
         sessions = sessions_of(path)
         _make_folder(sessions)
+        return sessions
+
+
+@contextlib.contextmanager
+def _told_as_unsuitable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise Unsuitable(
             f"{path}: {error.strerror} ({error.filename}): name a place where we may write"
         ) from error
-    return sessions
 
 
 def sessions_of(path: Path) -> Path:
@@ -98,7 +112,7 @@ def _make_folder(folder: Path) -> None:
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise Unsuitable(
             f"others may write to {folder}, and so replace the registry: name a folder of its own, "
-            f"such as {folder / 'shardwright' / 'registry.db'}"
+            f"such as {folder / 'shardwright' / 'registry.db'}, or keep them out: chmod go-w {folder}"
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise Unsuitable(f"we may not write to {folder}: name a folder of ours")
@@ -116,14 +130,18 @@ def _make_file(path: Path) -> None:
         raise Unsuitable(f"{path} is a folder: name a file in it, such as {path / 'registry.db'}")
     if not stat.S_ISREG(found.st_mode):
         raise Unsuitable(f"{path} is not a file: name one")
-    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        _keep_to_ourselves(path, found)
+    if _is_open_to_others(found) and found.st_uid != os.geteuid():
+        raise Unsuitable(f"others may use {path}, and it is not ours to change: chmod 600 {path}")
     if not os.access(path, os.R_OK | os.W_OK):
         raise Unsuitable(f"we may not write to {path}: name a file of ours")
 
 
-def _keep_to_ourselves(path: Path, found: os.stat_result) -> None:
+def _keep_to_ourselves(path: Path) -> None:
     """Others may read what jobs are told, or even write it: nobody but us, from now on."""
-    if found.st_uid != os.geteuid():
-        raise Unsuitable(f"others may use {path}, and it is not ours to change: chmod 600 {path}")
-    path.chmod(0o600)
+    with contextlib.suppress(FileNotFoundError):
+        if _is_open_to_others(path.stat()):
+            path.chmod(0o600)
+
+
+def _is_open_to_others(found: os.stat_result) -> bool:
+    return bool(found.st_mode & (stat.S_IRWXG | stat.S_IRWXO))
