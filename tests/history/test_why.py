@@ -8,7 +8,7 @@ from shardwright.history import ledger
 from shardwright.history.ledger import Disposition, Entry, Try
 from shardwright.history.store import Store
 from shardwright.history.why import ask, before, why
-from shardwright.outcomes import FAILED, OK, TIMED_OUT
+from shardwright.outcomes import CUT_SHORT, FAILED, OK, TIMED_OUT
 from tests.history.fires import FIRE, ME, OTHER, T, a_key, a_run, a_verdict, after, an_attempt
 
 
@@ -69,6 +69,27 @@ def test_a_shard_that_ran_elsewhere_lists_the_attempts() -> None:
         f"{after(3).isoformat()}. attempt 2 began at {after(4).isoformat()} on {ME} and came out well at "
         f"{after(5).isoformat()}.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "what"), [(ledger.LOST_RUN, "was lost with its member"), (CUT_SHORT, "was cut short")]
+)
+def test_what_ended_before_its_time_is_not_said_to_have_begun(outcome: str, what: str) -> None:
+    claimed = an_attempt(ended=-0.5, outcome=outcome)
+    assert told(Entry(a_key(), T, (claimed,))).splitlines()[1] == (
+        f"  shard 0: it was claimed for {FIRE} by {ME}, and {what} at {after(-0.5).isoformat()}, "
+        "before it began. It was not run again."
+    )
+
+
+def test_what_was_lost_right_at_its_time_is_said_to_have_begun() -> None:
+    lost = an_attempt(ended=0, outcome=ledger.LOST_RUN)
+    assert f"it began at {FIRE} on {ME} and was lost" in told(Entry(a_key(), T, (lost,)))
+
+
+def test_a_run_that_ended_before_it_began_because_the_clock_was_set_back_did_begin() -> None:
+    entry = Entry(a_key(), T, (an_attempt(ended=-5, outcome=FAILED),))
+    assert f"it began at {FIRE} on {ME} and failed" in told(entry)
 
 
 def test_a_shard_that_failed_says_the_last_line_of_why() -> None:

@@ -166,7 +166,18 @@ def _attempt(attempt: Attempt, *, of: int, goes_on: bool) -> str:
     ended = f" at {attempt.ended.isoformat()}" if attempt.ended and attempt.outcome else ""
     why = _said(attempt.failure) if attempt.outcome not in (OK, "") else ""
     how = "no end of it is known yet" if goes_on else _HOW.get(attempt.outcome, attempt.outcome)
+    if attempt.began and _was_only_claimed(attempt):
+        claimed = f"was claimed for {attempt.began.isoformat()} by {attempt.by}"
+        return f"{which} {claimed}, and {how}{ended}, before it began{why}."
     return f"{which}{began} on {attempt.by}{_tries(attempt)} and {how}{ended}{why}."
+
+
+def _was_only_claimed(attempt: Attempt) -> bool:
+    """Whether it was claimed ahead of its time, and was over before that came. One that came to an end of its
+    own did begin, whatever the clock said."""
+    if attempt.finished or attempt.began is None or attempt.ended is None:
+        return False
+    return attempt.ended < attempt.began
 
 
 def _tries(attempt: Attempt) -> str:
