@@ -276,7 +276,10 @@ class JobConfig(BaseModel):
         if text := self.cron or self.schedule:
             timetable = parse(text, self.time_zone or "UTC", dst=self.dst)
             setting = "cron" if self.cron else "schedule"
-            yield from (f"{setting}: {caution}" for caution in lint(timetable, after=after, years=1))
+            for caution in lint(timetable, after=after, years=1):
+                # From when on it was looked at is ours to know: nobody who declares a job has said so.
+                never = f"{timetable.text!r} never fires again"
+                yield f"{setting}: {never if caution.kind == 'never' else caution}"
 
     def _misspellings(self) -> Iterator[str]:
         known = {name.lower(): name for name in (_STICKY, *kinds.ELASTICJOB_STRATEGIES)}
