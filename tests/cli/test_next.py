@@ -71,6 +71,11 @@ def test_a_schedule_that_never_fires_again_is_trouble() -> None:
         (["0 0 2 * * ?", "--count", "0"], "Invalid value for '--count'"),
         (["0 0 2 * * ?", "--after", "soon"], "write it as 2026-03-29T00:00:00+01:00"),
         (["0 0 2 * * ?", "--after", "2026-03-29"], "add an offset, such as 2026-03-29"),
+        (
+            ["0", "0", "2", "*", "*", "?"],
+            "0 0 2 * * ? are 6 arguments: put the expression in quotes, such as",
+        ),
+        (["every", "90s", "--count", "3"], "every 90s are 2 arguments: put the expression in quotes"),
         ([], "Missing argument 'EXPRESSION'"),
     ],
 )

@@ -27,7 +27,7 @@ MOST, LAST_YEAR = 10_000, 9990
         'shardwright next "every 90s" --json',
     ),
 )
-@click.argument("expression")
+@click.argument("words", nargs=-1, required=True, metavar="EXPRESSION")
 @click.option(
     "--tz", metavar="ZONE", help="The zone of its times, such as Europe/Berlin; else this machine's."
 )
@@ -38,7 +38,12 @@ MOST, LAST_YEAR = 10_000, 9990
 @click.option("--dst", type=click.Choice(["quartz", "continuous"]), help="What clock changes do to fires.")
 @click.pass_context
 def next_command(
-    context: click.Context, expression: str, tz: str | None, count: int, after: str | None, dst: Dst | None
+    context: click.Context,
+    words: tuple[str, ...],
+    tz: str | None,
+    count: int,
+    after: str | None,
+    dst: Dst | None,
 ) -> None:
     """Tell when a schedule fires, and what to know about it.
 
@@ -46,6 +51,7 @@ def next_command(
     once. What clock changes do to it in the next two years is said. A schedule that never fires again ends
     with exit code 1.
     """
+    expression = _one(words)
     try:
         zone = zones.find(tz)
         read = schedule.parse(expression, zone, dst=dst)
@@ -59,6 +65,16 @@ def next_command(
     _show(call(context), read, zones.name(zone), fires, cautions)
     if not fires:
         context.exit(FAILED)
+
+
+def _one(words: tuple[str, ...]) -> str:
+    """The expression, which a shell takes apart unless it stands in quotes."""
+    if len(words) > 1:
+        raise click.UsageError(
+            f"{' '.join(words)} are {len(words)} arguments: put the expression in quotes, "
+            'such as shardwright next "0 0 2 * * ?"'
+        )
+    return words[0]
 
 
 def _for_a_shell(expression: str, error: str) -> str:
