@@ -27,6 +27,7 @@ def test_a_stretch_is_shown_first_and_then_run_to_its_end(calls: Calling, story:
     stretch = ["--from", BEFORE.isoformat(), "--to", (LAST + timedelta(seconds=1)).isoformat()]
     shown = calls.document(schemas.Backfill, "backfill", "reindex", *stretch, "--dry-run")
     assert (shown.fires, shown.runs) == ([BEFORE.isoformat(), LAST.isoformat()], 8)
+    assert "\n8 runs, not begun\n" in calls("backfill", "reindex", *stretch, "--dry-run")
     twice = ["--shard", "1", "--shard", "1"]
     assert calls.document(schemas.Backfill, "backfill", "reindex", *stretch, "--dry-run", *twice).runs == 2
     assert story.ran == []
@@ -34,6 +35,17 @@ def test_a_stretch_is_shown_first_and_then_run_to_its_end(calls: Calling, story:
     calls("backfill", "reindex", *stretch, "--yes", "--wait", "20")
     ran = sorted((ran.fire, ran.item) for ran in story.ran if ran.fire is not None)
     assert ran == [(fire, item) for fire in (BEFORE, LAST) for item in range(4)]
+
+
+def test_one_fire_and_one_run_are_told_as_one(calls: Calling) -> None:
+    asked = ["backfill", "reindex", "--from", BEFORE.isoformat(), "--to", LAST.isoformat(), "--shard", "1"]
+    assert calls(*asked, "--dry-run").splitlines()[-1] == "1 run, not begun"
+    one = BEFORE.isoformat()
+    assert f"Run 1 fire of the job 'reindex', from {one} to {one}, 1 run?" in calls.refused(*asked, code=2)
+    for server in (A, B):
+        calls("disable", "reindex", "--server", server)
+    said = calls.refused(*asked, "--yes", "--wait", "0.1")
+    assert "1 run of 'reindex' is not over after 0.1 s, and goes on without you" in said
 
 
 def test_who_does_not_wait_to_the_end_is_told_how_many_runs_are_not_over(calls: Calling) -> None:

@@ -201,10 +201,8 @@ def test_runs_that_were_cut_short_in_a_job_that_nobody_is_in_are_found(bureau: B
     bureau.of(shards=2, failover=True, owners={0: GONE_PYTHON, 1: GONE_PYTHON})
     bureau.cursor(1, Cursor(at=NOON, run=Tenure(GONE_PYTHON, "1", NOON.isoformat(), "scheduled", 1)))
     found = only(bureau, "unfinished", "~~cursor/1")
-    assert (
-        "1 of its shards were running when the last one died: 1 for 2030-01-01T12:00:00+00:00" in found.what
-    )
-    assert found.advice == "start a process that has the job: it runs them again"
+    assert "1 of its shards was running when the last one died: 1 for 2030-01-01T12:00:00+00:00" in found.what
+    assert found.advice == "start a process that has the job: it runs it again"
 
 
 def test_a_job_that_all_have_left_is_worth_a_word(bureau: Bureau) -> None:

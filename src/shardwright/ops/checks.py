@@ -230,15 +230,16 @@ def claims_are_finished(sight: Sight) -> Iterator[Finding]:
     cut = [item for item in sight.items if sight.cursor(item).run is not None]
     if not cut:
         return
-    again = "runs them again" if _fails_over(sight) else "accounts for them as lost"
+    were, them = ("was", "it") if len(cut) == 1 else ("were", "them")
+    again = f"runs {them} again" if _fails_over(sight) else f"accounts for {them} as lost"
     fires = sorted({run.fire for item in cut if (run := sight.cursor(item).run) is not None})
     yield _trouble(
         sight,
         "unfinished",
         f"~~cursor/{cut[0]}",
-        f"nobody is in the job, and {len(cut)} of its shards were running when the last one died: "
+        f"nobody is in the job, and {len(cut)} of its shards {were} running when the last one died: "
         f"{', '.join(map(str, cut[:_FIRST]))} for {', '.join(fires[:3])}",
-        "nothing becomes of them, and nothing of the job runs",
+        f"nothing becomes of {them}, and nothing of the job runs",
         f"start a process that has the job: it {again}",
     )
 

@@ -103,17 +103,23 @@ def backfill_command(
         if dry_run:
             document = {"job": name, "fires": times, "runs": runs}
             call(context).show(
-                document, lambda: [Words("\n".join([*times, f"{runs} runs, none of them begun"]))]
+                document,
+                lambda: [Words("\n".join([*times, f"{_counted(runs, 'run')}, not begun"]))],
             )
             return
         call(context).ask(
-            f"Run {len(fires)} fires of the job {name!r}, from {times[0]} to {times[-1]}, {runs} runs?"
+            f"Run {_counted(len(fires), 'fire')} of the job {name!r}, from {times[0]} to {times[-1]}, "
+            f"{_counted(runs, 'run')}?"
         )
         done = operator(call(context), registry).backfill(name, first, last, shards=some)
         if wait is not None:
             _wait(registry, name, wait)
             _judge(call(context), registry, sight, fires, items)
     show_done(context, done)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _wait(registry: Registry, name: str, seconds: float) -> None:
@@ -124,9 +130,11 @@ def _wait(registry: Registry, name: str, seconds: float) -> None:
         bar = progress.add_task(name, total=left.waiting + left.running)
         while left.waiting or left.running:
             if time.monotonic() > deadline:
+                number = left.waiting + left.running
+                are, go = ("is", "goes") if number == 1 else ("are", "go")
                 raise OperationError(
-                    f"{left.waiting + left.running} runs of {name!r} are not over after {seconds:g} s, "
-                    "and go on without you"
+                    f"{_counted(number, 'run')} of {name!r} {are} not over after {seconds:g} s, "
+                    f"and {go} on without you"
                 )
             time.sleep(GLANCE)
             left = past.left(registry, name)
@@ -142,11 +150,12 @@ def _judge(
     known = _outcomes(asked, registry, before, fires, items)
     name, runs = before.name, len(fires) * len(items)
     bad, unknown = sum(outcome != OK for outcome in known.values()), runs - len(known)
-    unsure = f"how {unknown} of {runs} runs of {name!r} came out is not known" if unknown else ""
+    unsure = f"how {unknown} of {_counted(runs, 'run')} of {name!r} came out is not known" if unknown else ""
     if bad:
         also = f"; {unsure}" if unsure else ""
         raise OperationError(
-            f"{bad} of {runs} runs of {name!r} did not come out well{also}; see shardwright history {name}"
+            f"{bad} of {_counted(runs, 'run')} of {name!r} did not come out well{also}; "
+            f"see shardwright history {name}"
         )
     if unsure:
         click.echo(f"Note: {unsure}: no history tells of them", err=True)
