@@ -152,6 +152,12 @@ def test_a_new_secret_is_not_repeated(calls: Calling, story: Story) -> None:
         (["shards=--5"], 1, "shards"),
         (["shards=" + "9" * 5000], 1, "shards"),
         (["shard=4"], 1, "'shard'"),
+        (["schedule=every 5s"], 1, "give one of the two, and take the other away by cron="),
+        (
+            ["schedule=every 5s", "cron=0 0 5 * * ?"],
+            1,
+            "schedule cannot stand beside cron: give one of the two\n",
+        ),
         (["name=other"], 1, "a job's name does not change"),
         (["shards"], 2, "'shards': write a change as setting=value"),
         (["shards=1", "shards=2"], 2, "'shards' is there twice"),
@@ -164,6 +170,17 @@ def test_a_change_that_cannot_be_is_refused_and_changes_nothing(
     before = story.right_now("config", job="reindex")
     assert why in calls.refused("config", command, "reindex", *arguments, code=code)
     assert story.right_now("config", job="reindex") == before
+
+
+def test_who_gives_one_schedule_beside_the_other_is_told_how_to_take_that_away(
+    calls: Calling, story: Story
+) -> None:
+    done(calls, "config", "set", "reindex", "schedule=every 5s", "cron=")
+    told = "give one of the two, and take the other away by schedule="
+    assert told in calls.refused("config", "set", "reindex", "cron=0 0 5 * * ?")
+    done(calls, "config", "set", "reindex", "cron=0 0 5 * * ?", "schedule=")
+    found = calls.document(schemas.Config, "config", "get", "reindex").config
+    assert (found["cron"], found["schedule"]) == ("0 0 5 * * ?", None)
 
 
 def test_settings_that_make_no_sense_are_replaced(calls: Calling, story: Story) -> None:

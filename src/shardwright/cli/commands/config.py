@@ -1,11 +1,12 @@
 """`shardwright config`: a job's settings."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import click
 
-from ...errors import OperationError
+from ...errors import NotValid, OperationError
 from ...jobs import JobConfig
 from ...ops import settings
 from ...ops.settings import Change
@@ -14,6 +15,9 @@ from ..blocks import Facts, Words, said
 from ..call import About, Changing, call, examples
 from ..completion import job_names
 from ..doing import show_done
+
+#: How it ends what is said of a job that has both a cron and a schedule.
+_ONE_OF_TWO = "give one of the two"
 
 
 @click.group("config", epilog=examples("shardwright config set reindex shards=8 failover=true"))
@@ -59,7 +63,8 @@ def diff(context: click.Context, name: str, changes: tuple[str, ...]) -> None:
     texts = _taken_apart(changes)
     with call(context).registry() as registry:
         wanted = settings.spelled(texts, settings.get(registry, name).config)
-        found = settings.diff(registry, name, wanted)
+        with _told_for_a_shell(texts):
+            found = settings.diff(registry, name, wanted)
     document = {"job": name, "changes": [each.as_json() for each in found]}
     call(context).show(document, lambda: [Words(_sentences(found))])
 
@@ -84,7 +89,8 @@ def set_(context: click.Context, name: str, changes: tuple[str, ...]) -> None:
         found = settings.get(registry, name)
         wanted = settings.spelled(texts, found.config)
         # At this version: of the props all are written, also those that somebody else has just changed.
-        done = operator(call(context), registry).update(name, wanted, version=found.version)
+        with _told_for_a_shell(texts):
+            done = operator(call(context), registry).update(name, wanted, version=found.version)
     show_done(context, done)
 
 
@@ -116,6 +122,19 @@ def _taken_apart(changes: Iterable[str]) -> dict[str, str]:
             raise click.UsageError(f"{setting!r} is there twice")
         texts[setting] = value
     return texts
+
+
+@contextmanager
+def _told_for_a_shell(texts: Mapping[str, str]) -> Iterator[None]:
+    """What is wrong, with the remedy as it is typed here."""
+    try:
+        yield
+    except NotValid as error:
+        others = [each for each in ("cron", "schedule") if each not in texts]
+        if len(others) != 1:
+            raise
+        remedy = f"{_ONE_OF_TWO}, and take the other away by {others[0]}="
+        raise NotValid(str(error).replace(_ONE_OF_TWO, remedy)) from None
 
 
 def _sentences(changes: Iterable[Change]) -> str:
