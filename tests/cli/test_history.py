@@ -264,7 +264,7 @@ def test_without_the_extra_that_a_history_needs_it_is_named(file: Path) -> None:
     ask = "import sys; sys.modules['sqlalchemy'] = None; from shardwright.cli import main; main()"
     command = [sys.executable, "-c", ask, "history", "--history", f"sqlite:///{file}"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (ended.returncode, ended.stdout) == (3, "")
     assert ended.stderr == "Error: a history needs an extra: pip install 'shardwright[trace]'\n"
 
 
@@ -272,8 +272,16 @@ def test_without_the_extra_it_is_named_also_where_no_history_is_asked_for_by_nam
     ask = "import sys; sys.modules['sqlalchemy'] = None; from shardwright.cli import main; main()"
     command = [sys.executable, "-c", ask, "history", "--registry", alone.url]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (ended.returncode, ended.stdout) == (3, "")
     assert "pip install 'shardwright[trace]', where the schedulers run too" in ended.stderr
+
+
+def test_without_the_driver_that_a_history_needs_its_extra_is_named(alone: Calling) -> None:
+    ask = "import sys; sys.modules['psycopg'] = None; from shardwright.cli import main; main()"
+    command = [sys.executable, "-c", ask, "history", "--history", "postgresql://ann@127.0.0.1:1/prod"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert "a history in postgresql needs a driver that is not installed" in ended.stderr
 
 
 @pytest.mark.parametrize("url", ["sqlite://jobs.db", "sqlite:///"])

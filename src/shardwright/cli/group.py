@@ -64,7 +64,7 @@ Exit codes:
   0  done, or all is well
   1  it failed, was refused, or there is trouble
   2  wrong usage: what to write instead is said
-  3  the registry cannot be reached, or there is no history
+  3  the registry cannot be reached, or there is no history that can be read
 
 \b
 Completion, for bash (zsh and fish alike):

@@ -49,21 +49,21 @@ def opened(asked: Call) -> Iterator["Store"]:
     """The history that is meant, open while this lasts."""
     where = place(asked)
     if where is None and find_spec("sqlalchemy") is None:
-        raise MissingExtra(f"{EXTRA}, where the schedulers run too, which keep none without it")
+        raise Unanswered(f"{EXTRA}, where the schedulers run too, which keep none without it")
     if where is None:
         raise NoHistory(f"there is no history: {HOW}")
     try:
         opening.check_file(where)
         from ..history.engine import HistoryDown
     except ImportError as missing:
-        raise MissingExtra(EXTRA) from missing
+        raise Unanswered(EXTRA) from missing
     except opening.NoHistory as error:
         raise NoHistory(f"{error}: {HOW}") from None
     try:
         store = opening.history(where)
     except opening.NoHistory as error:
         raise NoHistory(f"{error}: {HOW}") from None
-    except HistoryDown as error:
+    except (HistoryDown, MissingExtra) as error:
         raise Unanswered(str(error)) from error
     except opening.WrongAddress as error:
         raise click.UsageError(str(error)) from None
