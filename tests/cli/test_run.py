@@ -65,6 +65,36 @@ def test_a_module_runs_by_its_name_from_the_environments_registry(folder: Path, 
         assert child.wait(PATIENCE) == 0
 
 
+NAMES_ITS_OWN = "from shardwright import Scheduler\nscheduler = Scheduler({own!r})\n"
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_registry_that_the_program_would_not_take_is_refused(folder: Path, url: str, before: bool) -> None:
+    program(folder, NAMES_ITS_OWN.format(own="zookeeper://ann:hunter2@zk1/prod"))
+    option = ("--registry", url)
+    answer = (
+        shardwright(*option, "run", "nightly.py") if before else shardwright("run", "nightly.py", *option)
+    )
+    assert (answer.code, answer.out) == (2, "")
+    said = " ".join(answer.err.split())
+    assert (
+        "this scheduler names its own registry, zookeeper://ann:***@zk1/prod: leave --registry away" in said
+    )
+    assert "hunter2" not in said
+
+
+@pytest.mark.parametrize("given", ["option", "environment"])
+def test_a_program_with_a_registry_of_its_own_runs_if_that_or_none_is_named(
+    folder: Path, url: str, given: str
+) -> None:
+    file = program(folder, NAMES_ITS_OWN.format(own=url))
+    option = ("--registry", url) if given == "option" else ()
+    env = {"SHARDWRIGHT_REGISTRY": f"sqlite://{folder / 'other.db'}"}
+    with Child("shardwright", "run", str(file), *option, env=env) as child:
+        child.expect(f"{url}: joined", PATIENCE)
+        assert child.terminate(PATIENCE) == 0
+
+
 @pytest.mark.slow
 def test_several_processes_run_a_file_and_end_with_their_parent(folder: Path, url: str) -> None:
     file = program(folder, PROGRAM.format(more=""))

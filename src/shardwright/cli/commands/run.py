@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 import click
 
 from ...ops.dump_server import DumpServer, from_url
-from ...registry.url import VARIABLE
+from ...registry.url import VARIABLE, parse
 from ...runtime import parent
 from ...runtime.scheduler import Scheduler
 from ..call import REGISTRY, Command, call, examples
@@ -44,7 +44,7 @@ def run_command(context: click.Context, program: str, processes: int, dump_port:
 
     It is found by its module and its name, or in a file, where it may stay unnamed if it is the only one.
     What stands below `if __name__ == "__main__":` there is not run. A scheduler that names no registry takes
-    the one that is named here.
+    the one that is named here; one that names another than --registry is refused.
 
     Runs until SIGINT or SIGTERM, then leaves in order; told twice, at once. With --processes so many replicas
     are looked after: those that die are started again, and SIGHUP replaces them one after the other.
@@ -52,8 +52,20 @@ def run_command(context: click.Context, program: str, processes: int, dump_port:
     # Before the program is loaded, as it makes its scheduler then; and for the replicas, which load it again.
     os.environ[VARIABLE] = address(call(context).address)
     scheduler = scheduler_of(program)
+    if call(context).address is not None:  # by the option: an environment may be meant for others
+        _check_heeded(os.environ[VARIABLE], scheduler)
     with _dumping(scheduler, dump_port):
         scheduler.run(processes=processes)
+
+
+def _check_heeded(named: str, scheduler: Scheduler) -> None:
+    """Refuse a registry that the program does not take."""
+    own = parse(scheduler.registry)
+    if own != parse(named):
+        raise click.UsageError(
+            f"this scheduler names its own registry, {own}: "
+            "leave --registry away, or write Scheduler() in the program"
+        )
 
 
 def _dumping(scheduler: Scheduler, where: str | None) -> AbstractContextManager[object]:
