@@ -6,6 +6,7 @@ import itertools
 import logging
 import os
 import queue
+import re
 import signal
 import sys
 import threading
@@ -360,6 +361,34 @@ def test_a_job_that_is_added_again_while_it_is_left_begins_when_that_is_over(url
         scheduler.add(seen, "one", cron=EVERY_SECOND, overwrite=True)
         slow.go.set()
         seen.wait(lambda shards: len(shards) >= 2)
+
+
+def test_what_a_job_will_do_is_said_by_the_settings_that_hold(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    first, second = (Scheduler(url, address=f"10.0.0.{number}") for number in (1, 2))
+    first.add(lambda shard: None, "job", cron="0 0 2 * * ?", time_zone="UTC", shards=3)
+    second.add(lambda shard: None, "job")
+    with first:
+        assert first.is_leader("job")
+        caplog.clear()
+        with second:
+            assert second.is_leader("job") is False
+    (held,) = [each for each in caplog.messages if each.startswith("job: by the registry's settings: ")]
+    assert re.fullmatch(r".*: 3 shards, fires next at 20..-..-..T02:00:00\+00:00", held)
+
+
+def test_what_a_job_will_do_is_said_once_where_its_settings_hold(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    scheduler = Scheduler(url)
+    scheduler.add(lambda shard: None, "job", cron="0 0 2 * * ?", time_zone="UTC", shards=3)
+    with scheduler:
+        assert scheduler.is_leader("job")
+    (once,) = [each for each in caplog.messages if "fires next at" in each]
+    assert once.startswith("job: 3 shards, fires next at 20")
 
 
 def test_mistakes_are_told_in_words() -> None:

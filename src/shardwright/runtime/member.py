@@ -111,6 +111,8 @@ class Member(Turns):
 
     `witness` is told what happens besides.
 
+    `adopted` is called with the settings that held and those that hold from now on, where they differ.
+
     `slots` says how many more shards could start at once.
 
     `config` is what our own code asks for; `settings` are those that hold, once they are agreed.
@@ -130,6 +132,7 @@ class Member(Turns):
         lost: Callable[[int, str, str], None] = lambda item, fire, why: None,
         hooks: Hooks | None = None,
         witness: Witness | None = None,
+        adopted: Callable[[JobConfig, JobConfig], None] = lambda before, now: None,
         kind: str = "",
         slots: Callable[[], int] = lambda: 1,
         wake: Callable[[], None] = lambda: None,
@@ -159,7 +162,7 @@ class Member(Turns):
         """Called when we have left, or were refused."""
         self._identity, self._work, self._cancel, self._decide = identity, work, cancel, decide
         self._call, self._kind, self._slots, self._supersede = call, kind, slots, supersede
-        self._lost, self._veto = lost, veto or self._fail
+        self._lost, self._veto, self._adopted = lost, veto or self._fail, adopted
         self._schedule = config.timetable()
         self._cursors: dict[int, Node | None] = {}
         self._learned: dict[int, float] = {}
@@ -502,6 +505,7 @@ class Member(Turns):
         if config != self.settings:
             self._schedule = config.timetable()
             self._be_in_group(config)
+            self._adopted(self.settings, config)
         self.settings = config
         self.local = replace(self.local, adopted=text)
         self._again = True

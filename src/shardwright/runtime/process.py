@@ -216,6 +216,7 @@ class Process(Hub):
                 hooks=listeners.hooks(job.listeners),
                 witness=JobWitness(self._chronicle, job.name, partial(self._kept, job.name)),
                 supersede=lambda item, attempt: self._supersede((job.name, item, attempt)),
+                adopted=self._say_anew,
                 kind=job.kind,
                 slots=lambda: self._workers.free(self._settings(job)),
                 wake=wake,
@@ -225,6 +226,12 @@ class Process(Hub):
         self._declared[job.name] = job.config
         self._members[job.name] = self.reactor.add(job.name, make)
         log.info("%s: %s", job.name, said(job.config, self.registry.now()))
+
+    def _say_anew(self, before: JobConfig, config: JobConfig) -> None:
+        """What was said last is not what will happen, where the registry's settings ask for something else."""
+        now = self.registry.now()
+        if (holds := said(config, now)) != said(before, now):
+            log.info("%s: by the registry's settings: %s", config.name, holds)
 
     def _lost(self, job: Job, item: int, fire: str, why: str) -> None:
         alert = Alert(Kind.LOST, job.name, why, item, fire_time(fire))
