@@ -344,6 +344,7 @@ def test_what_is_probably_not_meant_is_said_and_allowed() -> None:
         "item_parameters for 2, -1 are never used: shards is 2",
         "Java members cannot take part: they know no schedule but cron",
     )
+    assert config.warnings(java=False) == ("item_parameters for 2, -1 are never used: shards is 2",)
     assert JobConfig(name="j").warnings() == ()
 
 

@@ -258,17 +258,18 @@ class JobConfig(BaseModel):
         text = self.cron or self.schedule
         return _parse(text, self.time_zone, self.dst) if text else None
 
-    def warnings(self, *, after: datetime = _WRITTEN) -> tuple[str, ...]:
+    def warnings(self, *, after: datetime = _WRITTEN, java: bool = True) -> tuple[str, ...]:
         """What is allowed and probably not meant, a sentence each.
 
         Hand in the time it is: the schedule is looked at for a year from there, in its zone if it has one.
+        `java` is whether Java members may come to the job.
         """
         found = []
         if idle := [item for item in self.item_parameters if not 0 <= item < self.shards]:
             found.append(
                 f"item_parameters for {', '.join(map(str, idle))} are never used: shards is {self.shards}"
             )
-        if self.schedule:
+        if self.schedule and java:
             found.append("Java members cannot take part: they know no schedule but cron")
         return (*found, *self._surprises(after), *self._misspellings())
 

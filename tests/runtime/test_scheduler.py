@@ -391,6 +391,52 @@ def test_what_a_job_will_do_is_said_once_where_its_settings_hold(
     assert once.startswith("job: 3 shards, fires next at 20")
 
 
+@pytest.mark.parametrize(
+    ("address", "warned"),
+    [
+        ("memory://words", []),
+        ("sqlite:///tmp/words.db", []),
+        ("zookeeper://zk1/words", ["job: Java members cannot take part: they know no schedule but cron"]),
+        ("zk://zk1/words", ["job: Java members cannot take part: they know no schedule but cron"]),
+    ],
+)
+def test_java_members_are_spoken_of_only_where_there_may_be_some(
+    address: str, warned: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    Scheduler(address).add(lambda shard: None, "job", schedule="every 5s")
+    assert caplog.messages == warned
+
+
+@pytest.mark.slow
+def test_what_is_warned_of_where_a_job_is_declared_is_not_said_again_by_its_isolated_runs(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(ISOLATED)
+    with Child(str(script), f"sqlite://{tmp_path / 'registry.db'}") as child:
+        for _ in range(2):
+            child.expect("it runs", PATIENCE)
+        assert child.terminate(PATIENCE) == 0
+    assert len([line for line in child.lines if "are never used" in line]) == 1
+
+
+ISOLATED = """
+import os, sys
+from shardwright import Scheduler, Shard
+
+scheduler = Scheduler(sys.argv[1])
+
+
+@scheduler.job(cron="* * * * * ?", item_parameters={7: "never"}, isolated=True)
+def work(shard: Shard) -> None:
+    os.write(1, b"it runs\\n")
+
+
+if __name__ == "__main__":
+    scheduler.run()
+"""
+
+
 def test_mistakes_are_told_in_words() -> None:
     scheduler = Scheduler("memory://mistakes")
     scheduler.add(lambda: None, "there")

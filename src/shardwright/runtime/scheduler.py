@@ -21,7 +21,7 @@ import signal
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as NotInTime
 from dataclasses import dataclass
@@ -66,6 +66,9 @@ LAST_WORD = 2.0
 
 #: Who is told to end again within so many seconds was told once: some tell a process and then its group.
 TOLD_ONCE = 1.0
+
+#: How the addresses of registries begin that Java members come to.
+MET_BY_JAVA = ("zookeeper:", "zk:")
 
 #: For how many seconds a replica that is not in all its jobs yet is not said to run.
 JOINED = 30.0
@@ -248,11 +251,16 @@ class Scheduler:
         with self._supervisor.changing:
             if name in self._jobs:
                 raise JobError(f"there is a job {name!r} already: give this one another name")
-            for warning in job.config.warnings():
+            for warning in self._warnings(job):
                 log.warning("%s: %s", name, warning)
             self._jobs[name] = job
             if self._supervisor.inside is not None:
                 self._supervisor.inside.add(job)
+
+    def _warnings(self, job: Job) -> Iterator[str]:
+        if is_child():  # it declares all jobs once more, to run one of them
+            return
+        yield from job.config.warnings(java=self._url.lower().startswith(MET_BY_JAVA))
 
     def remove(self, name: str, *, grace: float | None = None) -> None:
         """Leave a job in order: it goes on elsewhere, and what runs of it here may end first."""
