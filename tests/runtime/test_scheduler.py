@@ -437,6 +437,23 @@ if __name__ == "__main__":
 """
 
 
+async def a_coroutine_without_shard() -> None: ...
+
+
+@pytest.mark.parametrize("function", [lambda: None, a_coroutine_without_shard])
+def test_shards_of_a_function_that_takes_none_are_warned_of(
+    function: Callable[[], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    scheduler = Scheduler("memory://words")
+    scheduler.add(function, "one")
+    scheduler.add(lambda shard: None, "three", shards=3)
+    assert caplog.messages == []
+    scheduler.add(function, "j", shards=3)
+    assert caplog.messages == [
+        "j: its function takes no shard, so all 3 shards do the same: take the shard, or leave shards out"
+    ]
+
+
 def test_mistakes_are_told_in_words() -> None:
     scheduler = Scheduler("memory://mistakes")
     scheduler.add(lambda: None, "there")

@@ -174,7 +174,8 @@ class Scheduler:
             )
         if make is None:
             body = bodies.of(function, name)
-            make = _Function(_isolated(function, body, config) if isolated else body)
+            takes_shard = body is function
+            make = _Function(_isolated(function, body, config) if isolated else body, takes_shard)
         self._declare(Job(config, make, class_name, heard))
 
     def script(
@@ -261,6 +262,12 @@ class Scheduler:
         if is_child():  # it declares all jobs once more, to run one of them
             return
         yield from job.config.warnings(java=self._url.lower().startswith(MET_BY_JAVA))
+        shards = job.config.shards
+        if isinstance(job.make, _Function) and not job.make.takes_shard and shards > 1:
+            yield (
+                f"its function takes no shard, so all {shards} shards do the same: "
+                "take the shard, or leave shards out"
+            )
 
     def remove(self, name: str, *, grace: float | None = None) -> None:
         """Leave a job in order: it goes on elsewhere, and what runs of it here may end first."""
@@ -533,6 +540,7 @@ class _Function:
     """Makes what is run out of a function, which is the same whatever the settings."""
 
     body: Body
+    takes_shard: bool
 
     def __call__(self, config: JobConfig) -> Body:
         return self.body
