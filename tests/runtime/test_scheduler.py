@@ -466,6 +466,9 @@ def test_mistakes_are_told_in_words() -> None:
     with pytest.raises(JobError, match="must take the shard or nothing"):
         scheduler.add(lambda one, two: None, "two")
 
+    with pytest.raises(JobError, match="a lambda has no name: give the job one"):
+        scheduler.add(lambda: None, cron=EVERY_SECOND)
+
     with pytest.raises(JobError, match=r"write @scheduler.job\(…\) with brackets"):
 
         @scheduler.job  # type: ignore[arg-type]
@@ -473,6 +476,29 @@ def test_mistakes_are_told_in_words() -> None:
 
     with scheduler, pytest.raises(JobError, match="runs already"):
         scheduler.start()
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("0 0 2 * * ?", "cron='0 0 2 * * ?'"),
+        ("*/5 * * * *", "schedule='crontab */5 * * * *'"),
+        ("crontab */5 * * * *", "schedule='crontab */5 * * * *'"),
+        ("every 10s", "schedule='every 10s'"),
+    ],
+)
+def test_a_schedule_that_stands_where_the_name_does_is_told_where_it_belongs(name: str, instead: str) -> None:
+    scheduler = Scheduler("memory://names")
+    with pytest.raises(JobError) as refused:
+        scheduler.job(name)
+    assert str(refused.value) == f"job {name!r}: the first argument is the name: write {instead}"
+
+
+def test_a_name_may_read_as_a_schedule_where_the_schedule_is_given_too() -> None:
+    scheduler = Scheduler("memory://names")
+    scheduler.job("every 10s", schedule="every 10s")(lambda: None)
+    scheduler.job("every night")(lambda: None)
+    assert [job.name for job in scheduler.jobs] == ["every 10s", "every night"]
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), 10**10, "30", None, True])

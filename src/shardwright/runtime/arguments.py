@@ -1,5 +1,6 @@
 """Arguments: what a scheduler is declared with, refused with a sentence where it cannot be meant."""
 
+import contextlib
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,8 +10,9 @@ from pathlib import Path
 from .. import durations
 from ..coordination import request
 from ..egress import Egress
-from ..errors import JobError
+from ..errors import ConfigError, JobError
 from ..history.keeping import NEW_TABLES, OLD_TABLES, Retention, is_choice_of_tables
+from ..jobs import JobConfig
 from .listeners import Listener
 
 #: More seconds than anybody waits for; far more would be beyond what a calendar and a timer take.
@@ -28,6 +30,14 @@ def seconds(option: str, given: float) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= LONGEST:
         raise JobError(f"{option} must be a number of seconds from 0 to {LONGEST:,}, not {given!r:.100}")
     return given
+
+
+def check_no_schedule(name: str) -> None:
+    """Refuse a name that reads as a schedule: whoever gives no other has given that one."""
+    for setting, text in (("cron", name), ("schedule", name), ("schedule", f"crontab {name}")):
+        with contextlib.suppress(ConfigError):
+            JobConfig.of({"name": "any", setting: text})
+            raise JobError(f"job {name!r}: the first argument is the name: write {setting}={text!r}")
 
 
 def retention(age: object, rows: object, audit_age: object) -> Retention:

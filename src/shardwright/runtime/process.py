@@ -228,7 +228,7 @@ class Process(Hub):
         log.info("%s: %s", job.name, said(job.config, self.registry.now()))
 
     def _say_anew(self, before: JobConfig, config: JobConfig) -> None:
-        """What was said last is not what will happen, where the registry's settings ask for something else."""
+        """What was said last is not what will happen where the registry's settings are others."""
         now = self.registry.now()
         if (holds := said(config, now)) != said(before, now):
             log.info("%s: by the registry's settings: %s", config.name, holds)

@@ -67,6 +67,9 @@ LAST_WORD = 2.0
 #: Who is told to end again within so many seconds was told once: some tell a process and then its group.
 TOLD_ONCE = 1.0
 
+#: What Python calls a function that has no name.
+LAMBDA = "<lambda>"
+
 #: How the addresses of registries begin that Java members come to.
 MET_BY_JAVA = ("zookeeper:", "zk:")
 
@@ -139,6 +142,8 @@ class Scheduler:
             raise JobError(
                 "write @scheduler.job(…) with brackets, such as @scheduler.job(cron='0 0 2 * * ?')"
             )
+        if isinstance(name, str) and name and not settings.keys() & {"cron", "schedule"}:
+            arguments.check_no_schedule(name)
 
         def declare(function: F) -> F:
             self.add(function, name, **settings)
@@ -165,6 +170,8 @@ class Scheduler:
         called around its fires.
         """
         name = name or str(getattr(function, "__name__", ""))
+        if name == LAMBDA:
+            raise JobError("a lambda has no name: give the job one, as in scheduler.add(function, 'name')")
         config, heard = self._config(name, settings, listeners)
         make = self._types.of_object(function)
         if make is not None and isolated:
