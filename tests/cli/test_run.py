@@ -96,6 +96,18 @@ def test_a_program_with_a_registry_of_its_own_runs_if_that_or_none_is_named(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_scheduler_without_a_job_says_so_once(folder: Path, url: str, processes: int) -> None:
+    file = program(folder, NAMES_ITS_OWN.format(own=url))
+    with Child("shardwright", "run", str(file), "--processes", processes) as child:
+        for _ in range(processes):
+            child.expect("joined as", PATIENCE)
+        assert child.terminate(PATIENCE) == 0
+    (warning,) = [line for line in child.lines if "no job" in line]
+    assert warning.endswith("WARNING no job is declared: nothing will run here until one is added")
+
+
+@pytest.mark.slow
 def test_several_processes_run_a_file_and_end_with_their_parent(folder: Path, url: str) -> None:
     file = program(folder, PROGRAM.format(more=""))
     with Child("shardwright", "run", str(file), "--processes", 2, "--registry", url) as parent:

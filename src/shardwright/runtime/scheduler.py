@@ -349,6 +349,8 @@ class Scheduler:
             # How the history's tables are made is of no interest to whoever reads this.
             logging.getLogger("alembic").setLevel(logging.WARNING)
         self._line = parent.line()
+        if not self._jobs and self._line is None:  # of several replicas their parent says it
+            log.warning("no job is declared: nothing will run here until one is added")
         if self._line is None and processes != 1:
             self._look_after(processes)
         else:
