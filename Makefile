@@ -48,7 +48,7 @@ soak: ## real processes under real faults, five times in a row (TIMES=50)
 interop: ## jobs shared with real Java members, built on the way (VERSIONS="3.0.4 3.0.1" ARGS="-k trigger")
 	@scripts/setup python zookeeper
 	@scripts/interop
-	$(BIN)/pytest -n $(WORKERS) -m interop tests/interop $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist load --maxschedchunk 1 -m interop tests/interop $(ARGS)
 
 simulate: ## clusters broken by chance, many of them (SEEDS=20000 FIRST=1)
 	@scripts/setup python
