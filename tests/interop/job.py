@@ -367,13 +367,15 @@ class Job:
     def leftovers(self) -> list[str]:
         """What nobody needs when nothing runs, and some would wait for. A Java member makes good what it
         missed only with its next fire, and a Java leader shares out only then: what either has noted may
-        stand."""
-        javas = {item for item, who in self.owners().items() if who and not instance.is_python(who)}
+        stand. One notes it also where nothing is made good, and may have given the shard to one of ours since:
+        then it goes with the next fire."""
+        owners = self.owners().items()
+        noted = {item for item, who in owners if who and not (self.misfire and instance.is_python(who))}
         found = [
             f"sharding/{item}/{name}"
             for item in self.names("sharding")
             for name in self.names(f"sharding/{item}")
-            if name not in LASTING and not (name == "misfire" and int(item) in javas)
+            if name not in LASTING and not (name == "misfire" and int(item) in noted)
         ]
         found += [f"{under}/{name}" for under in UNDER_WAY for name in self.names(under)]
         if instance.is_python(self.leader() or ""):

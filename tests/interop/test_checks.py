@@ -42,6 +42,7 @@ def still(zookeeper: Server, tmp_path: Path) -> Iterator[Job]:
     ],
 )
 def test_what_is_left_of_something_under_way_is_found(still: Job, path: str) -> None:
+    still.misfire = True
     still.plant("sharding/0/instance", PYTHON)
     still.plant("leader/election/instance", PYTHON)
     assert still.leftovers() == []
@@ -54,6 +55,12 @@ def test_what_a_java_member_will_do_with_its_next_fire_is_not(still: Job) -> Non
     still.plant("leader/election/instance", JAVA)
     still.plant("sharding/0/misfire")
     still.plant(NECESSARY)
+    assert still.leftovers() == []
+
+
+def test_what_a_java_member_noted_in_vain_before_it_gave_the_shard_to_ours_is_not(still: Job) -> None:
+    still.plant("sharding/0/instance", PYTHON)
+    still.plant("sharding/0/misfire")
     assert still.leftovers() == []
 
 
