@@ -367,8 +367,8 @@ class Job:
     def leftovers(self) -> list[str]:
         """What nobody needs when nothing runs, and some would wait for. A Java member makes good what it
         missed only with its next fire, and a Java leader shares out only then: what either has noted may
-        stand. One notes it also where nothing is made good, and may have given the shard to one of ours since:
-        then it goes with the next fire."""
+        stand. One notes it also where nothing is made good, and may have given the shard to one of ours
+        since: then it goes with the next fire."""
         owners = self.owners().items()
         noted = {item for item, who in owners if who and not (self.misfire and instance.is_python(who))}
         found = [
